@@ -148,8 +148,15 @@ fn reserve(worker: &mut Worker, group: &Group, outcome: &Outcome) {
             let reserved = worker.deletes.take_reserved(group);
             deletes::give_back(&worker.context.state, &worker.handle.label(), reserved);
         }
-        // Whether it was done is found out by a reading: until then the room is taken.
-        Outcome::Unknown(_) => drop(worker.deletes.take_reserved(group)),
+        // Whether it was done is found out by a reading: until then the room is taken, from now on, since it may have been done just now.
+        Outcome::Unknown(_) => {
+            let reserved = worker.deletes.take_reserved(group);
+            if !reserved.is_empty() {
+                let now = worker.context.clock.now();
+                let keys = reserved.keys();
+                worker.context.state.zone(&worker.handle.label(), |state| state.window.may_have_deleted(keys, now));
+            }
+        }
         Outcome::Applied => {}
     }
 }

@@ -43,7 +43,9 @@ impl Worker {
                 // A transfer shows where it ends, and an answer without news is one about the whole zone.
                 let whole = !matches!(listing, Listing::Full { .. });
                 let news = self.took(listing, began, complete);
-                (whole || self.look_up_missing().await) && self.resync(news).await
+                // Names that are read next are known as they were before: what a registry missed there would be no finding.
+                let unsure = !self.reads.to_read().is_empty();
+                (whole || self.look_up_missing().await) && (unsure || self.resync(news).await)
             }
             Err(problem) => {
                 self.failed(problem);

@@ -90,6 +90,8 @@ pub(crate) enum Right {
 pub(crate) struct Party {
     /// `None` under the registry noop.
     pub(crate) owner: Option<String>,
+    /// The cluster whose objects it reads.
+    pub(crate) cluster: usize,
     pub(crate) may_delete: bool,
     pub(crate) may_update: bool,
     pub(crate) dry_run: bool,

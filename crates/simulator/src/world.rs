@@ -67,6 +67,7 @@ impl World {
         };
         let party = |daemon: &crate::setup::Daemon| Party {
             owner: daemon.owner.map(str::to_owned),
+            cluster: daemon.cluster,
             may_delete: setup.policy == Policy::Sync,
             may_update: setup.policy != Policy::CreateOnly,
             dry_run: daemon.dry_run,

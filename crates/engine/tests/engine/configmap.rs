@@ -166,6 +166,26 @@ async fn a_record_that_was_faster_stays_foreign() {
     engine.stop().await;
 }
 
+/// Another process of the owner published a name that this one does not know of; somebody edited it since. The claim is there all the
+/// same, although a create was refused, and the first listing says nothing of a name that was just written.
+#[tokio::test(start_paused = true)]
+async fn a_claim_is_not_missed_by_what_was_read_before_its_record() {
+    let (world, store) = (world(), Arc::new(MemoryDocuments::default()));
+    let engine = start(&world, &store, LONGEST).await;
+    rest(&engine).await;
+    let mut other = World::new(&["example"]);
+    other.sim = world.sim.clone();
+    let second = start(&other, &store, LONGEST).await;
+    other.cluster.put("web", &["www.example A 192.0.2.9"]);
+    rest(&second).await;
+    second.stop().await;
+    world.sim.insert(&["www.example A 192.0.2.8"]);
+    world.cluster.put("web", &["www.example A 192.0.2.1", "www.example AAAA 2001:db8::1"]);
+    let expected = [FOREIGN, "www.example A 192.0.2.1", "www.example AAAA 2001:db8::1"];
+    is_converged(&world, &store, &engine, &expected, "edited").await;
+    engine.stop().await;
+}
+
 /// Many records in many small objects; the objects vanish, and with them every right.
 #[tokio::test(start_paused = true)]
 async fn many_records_and_the_loss_of_their_objects() {

@@ -67,6 +67,32 @@ async fn lost_deletes_that_are_tried_again_do_not_use_up_the_brake() {
     assert_eq!((world.sim.records().len(), outcome.held), (85, 0));
 }
 
+/// 5: a delete whose answer was lost may have been done when the call ended, not when it began: it counts from then on.
+#[tokio::test(start_paused = true)]
+async fn a_lost_delete_counts_from_the_end_of_its_call() {
+    let mut world = many(20);
+    (world.config.brake.min_deletes, world.config.brake.percent) = (4, 10);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.sim.pace(Duration::from_secs(40));
+    world.sim.fault("example", Fault::LostAnswer);
+    for i in 0..4 {
+        world.cluster.vanish(&format!("s{i}"));
+    }
+    tokio::time::sleep(Duration::from_secs(41)).await;
+    world.sim.pace(Duration::ZERO);
+    world.sim.fault("example", None);
+    rest(&engine).await;
+    assert_eq!(world.sim.records().len(), 16);
+    // An hour after the call began, and not an hour after it ended.
+    tokio::time::sleep(Duration::from_hours(1) - Duration::from_secs(20)).await;
+    world.cluster.vanish("s4");
+    let outcome = rest(&engine).await;
+    assert_eq!((world.sim.records().len(), outcome.held), (16, 1));
+    let outcome = after(&engine, Duration::from_mins(1)).await;
+    assert_eq!((world.sim.records().len(), outcome.held), (15, 0));
+}
+
 /// 2: a desired record that cannot be written keeps what is published for it; once it can be written, or is not desired any more, planning goes on.
 #[tokio::test(start_paused = true)]
 async fn a_wish_that_cannot_be_written_keeps_what_stands() {

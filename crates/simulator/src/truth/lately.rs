@@ -45,11 +45,14 @@ impl Truth {
     }
 
     /// Whether several processes write under this owner where nothing holds a write together, or a row does not tell which of
-    /// them opened it: they take intents away from each other, which leaves records that nobody claims.
+    /// them opened it: they take intents away from each other, which leaves records that nobody claims. So do those of two clusters
+    /// where claims are in objects: one narrows a claim to the record that it deletes, while the other changes that record.
     pub(super) fn shares_owner(&self, daemon: usize) -> bool {
-        let owner = &self.parties[daemon].owner;
+        let own = &self.parties[daemon];
         let rows = self.objects.as_ref().is_some_and(super::Objects::are_rows);
-        (self.profile.staged || rows) && self.parties.iter().filter(|party| party.owner == *owner).count() > 1
+        let sharing = || self.parties.iter().filter(|party| party.owner == own.owner);
+        (self.profile.staged || rows) && sharing().count() > 1
+            || self.objects.is_some() && sharing().any(|party| party.cluster != own.cluster)
     }
 
     /// Whether another process under the owner wrote the record lately, and still has to confirm its claim.

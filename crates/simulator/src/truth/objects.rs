@@ -24,6 +24,9 @@ use crate::rules::Rule;
 /// after a pause.
 const AHEAD: Duration = Duration::from_secs(10);
 
+/// The longest time from the judgement of a delete to its write, where no call stands still.
+const A_MOMENT: Duration = Duration::from_secs(1);
+
 /// One object.
 #[derive(Debug, Clone)]
 struct Object {
@@ -41,6 +44,8 @@ pub(crate) struct Objects {
     versions: u64,
     /// The newest version by which each author changed what an object says of a record.
     touched: HashMap<Place, BTreeMap<(String, Author), u64>>,
+    /// When somebody else than a daemon last changed what is said of any record.
+    changed_by_others: Option<Instant>,
     /// Every object that there ever was.
     names: BTreeSet<String>,
     /// The newest version of an object that a daemon has seen.
@@ -158,8 +163,11 @@ impl Objects {
                     _ => false,
                 };
             }
-            if let Author::Daemon(daemon) = author {
-                self.wrote.insert((daemon, place.clone()), (self.versions, Instant::now()));
+            match author {
+                Author::Daemon(daemon) => {
+                    drop(self.wrote.insert((daemon, place.clone()), (self.versions, Instant::now())))
+                }
+                _ => self.changed_by_others = Some(Instant::now()),
             }
             self.touched.entry(place).or_default().insert((name.to_owned(), author), self.versions);
         }
@@ -258,9 +266,12 @@ impl Truth {
         rows.flat_map(|objects| objects.all.values()).filter(|row| row.words.contains_key(&place)).count() > 1
     }
 
-    /// Whether what is said of some record of a zone was changed after the daemon last saw it.
+    /// Whether what is said of some record of a zone was changed after the daemon last saw it, or a moment ago: what it reads right
+    /// before a write is read after that write was judged.
     pub(super) fn words_changed_unseen(&self, daemon: usize, zone: usize) -> bool {
-        self.objects.as_ref().is_some_and(|objects| objects.any_changed_unseen(daemon, &self.label(zone)))
+        let lately = |objects: &Objects| objects.changed_by_others.is_some_and(|at| at.elapsed() <= A_MOMENT);
+        let unseen = |objects: &Objects| objects.any_changed_unseen(daemon, &self.label(zone)) || lately(objects);
+        self.objects.as_ref().is_some_and(unseen)
     }
 
     /// Whether a write was announced a moment ago, and somebody else changed what is said of the record since.

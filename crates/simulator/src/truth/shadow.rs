@@ -41,7 +41,7 @@ impl Truth {
         self.checked_names.extend(names.iter().map(|name| ((daemon, zone, name.clone()), (serial, now))));
     }
 
-    /// Whether somebody else changed the name since the daemon last read it, and that reading is no older than
+    /// Whether somebody else changed the name since the daemon last read or wrote it, and that is no longer ago than
     /// [`FRESH_READ`]: who reads right before he writes cannot know more. Where nothing but a whole listing can be read (a
     /// webhook peer), that listing counts however old it is; so it does where claims are in objects, which can demand nothing of
     /// the zone.
@@ -51,11 +51,13 @@ impl Truth {
         let named = self.read_names.get(&name_of).into_iter().chain(self.checked_names.get(&name_of));
         let listed_only = self.profile.capability.preconditions == Preconditions::Stated || self.objects.is_some();
         let fresh = |read: Option<&(u64, Instant)>| read.is_some_and(|(_, at)| at.elapsed() <= FRESH_READ);
-        if !(listed_only || fresh(whole) || named.clone().any(|read| fresh(Some(read)))) {
+        let touched = self.touched.get(&(zone, name.clone()));
+        let wrote = self.wrote.get(&name_of).filter(|at| at.elapsed() <= FRESH_READ);
+        let wrote = wrote.and_then(|_| touched?.get(&Author::Daemon(daemon)).copied());
+        if !(listed_only || fresh(whole) || wrote.is_some() || named.clone().any(|read| fresh(Some(read)))) {
             return false;
         }
-        let seen = whole.into_iter().chain(named).map(|(serial, _)| *serial).max().unwrap_or(0);
-        let touched = self.touched.get(&(zone, name.clone()));
+        let seen = whole.into_iter().chain(named).map(|(serial, _)| *serial).chain(wrote).max().unwrap_or(0);
         touched.is_some_and(|by| by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen))
     }
 
