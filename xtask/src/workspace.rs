@@ -36,7 +36,8 @@ pub(crate) fn target() -> Result<PathBuf> {
     Ok(std::env::var_os("CARGO_TARGET_DIR").map_or(root()?.join("target"), PathBuf::from))
 }
 
-/// From now on nothing is kept for a later build that only what changed would be built in, which costs time and room now.
+/// From now on nothing is kept for a later build that only what changed would be built in, and nothing for a debugger: both cost time
+/// and room now. A panic names its line all the same.
 pub(crate) fn build_once() {
     ONCE.store(true, Ordering::Relaxed);
 }
@@ -89,7 +90,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Result<Command> {
         command.env_remove(name);
     }
     if ONCE.load(Ordering::Relaxed) {
-        command.env("CARGO_INCREMENTAL", "0");
+        command.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "false");
     }
     Ok(command)
 }

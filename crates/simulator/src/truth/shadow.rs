@@ -52,12 +52,15 @@ impl Truth {
         let listed_only = self.profile.capability.preconditions == Preconditions::Stated || self.objects.is_some();
         let fresh = |read: Option<&(u64, Instant)>| read.is_some_and(|(_, at)| at.elapsed() <= FRESH_READ);
         let touched = self.touched.get(&(zone, name.clone()));
-        let wrote = self.wrote.get(&name_of).filter(|at| at.elapsed() <= FRESH_READ);
-        let wrote = wrote.and_then(|_| touched?.get(&Author::Daemon(daemon)).copied());
-        if !(listed_only || fresh(whole) || wrote.is_some() || named.clone().any(|read| fresh(Some(read)))) {
-            return false;
-        }
-        let seen = whole.into_iter().chain(named).map(|(serial, _)| *serial).chain(wrote).max().unwrap_or(0);
+        let read = whole.into_iter().chain(named.clone()).map(|(serial, _)| *serial).max().unwrap_or(0);
+        let seen = if listed_only || fresh(whole) || named.into_iter().any(|read| fresh(Some(read))) {
+            read
+        } else {
+            // What it wrote a moment ago stood then.
+            let wrote = self.wrote.get(&name_of).filter(|at| at.elapsed() <= FRESH_READ);
+            let Some(wrote) = wrote.and_then(|_| touched?.get(&Author::Daemon(daemon))) else { return false };
+            read.max(*wrote)
+        };
         touched.is_some_and(|by| by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen))
     }
 
