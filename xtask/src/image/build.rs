@@ -54,9 +54,10 @@ fn words(remapped: &[(PathBuf, &str)], flag: &str) -> String {
     remapped.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Zig brings what stands before and after `main`.
+/// Zig brings what stands before and after `main`. A panic ends the process, and the names of functions are not in the binary: nobody
+/// would read the tables for unwinding, which are a tenth of it.
 fn rust_flags(remapped: &[(PathBuf, &str)]) -> String {
-    format!("-Clink-self-contained=no {}", words(remapped, "--remap-path-prefix="))
+    format!("-Clink-self-contained=no -Cforce-unwind-tables=no {}", words(remapped, "--remap-path-prefix="))
 }
 
 fn cargo_home() -> Result<PathBuf> {
