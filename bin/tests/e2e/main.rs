@@ -52,6 +52,7 @@ mod kubeconfig;
 mod load;
 mod look;
 mod manifests;
+mod migrate;
 mod moves;
 mod objects;
 mod once;

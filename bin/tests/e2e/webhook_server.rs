@@ -13,14 +13,14 @@ use crate::site::{OWNER, Site, ZONE};
 use crate::{SOON, until};
 
 /// The line of a server in front of a site.
-fn serving(site: &Site) -> CommandLine {
+pub(crate) fn serving(site: &Site) -> CommandLine {
     let line = site.provider(site.dns.addr().port()).without("--policy").without("--txt-owner-id");
     line.args(&["--webhook-server", "--webhook-server-address=127.0.0.1:0"])
 }
 
 /// Where a server listens, as it says it.
 #[track_caller]
-fn address(server: &Daemon) -> String {
+pub(crate) fn address(server: &Daemon) -> String {
     let line = server.says(&["serving the provider over the webhook protocol", "provider=rfc2136"]);
     let address = line.split("address=").nth(1).expect("an address in the line");
     address.split(' ').next().unwrap_or_default().trim_matches('"').to_owned()
