@@ -15,6 +15,9 @@ use crate::net::{free_port, loopback};
 use crate::process::Process;
 use crate::tools;
 
+/// How much garbage there may be, in percent of what lives (`GOGC`): what lives for seconds need not save memory.
+const GARBAGE: &str = "300";
+
 /// What the two servers are started from; it stays the same over restarts.
 #[derive(Debug)]
 pub(super) struct Site {
@@ -81,7 +84,8 @@ impl Site {
             .arg(self.etcd_data())
             .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
             .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
-            .args(["--initial-cluster", &format!("default={peer}"), "--unsafe-no-fsync=true", "--log-level=warn"]);
+            .args(["--initial-cluster", &format!("default={peer}"), "--unsafe-no-fsync=true", "--log-level=warn"])
+            .env("GOGC", GARBAGE);
         command
     }
 
@@ -102,7 +106,8 @@ impl Site {
         command
             .arg(format!("--etcd-servers=http://{}", loopback(self.etcd_port)))
             .arg(format!("--secure-port={}", self.api_port))
-            .args(config::API_FLAGS);
+            .args(config::API_FLAGS)
+            .env("GOGC", GARBAGE);
         command
     }
 
