@@ -288,7 +288,7 @@ pub(super) fn commands() -> Vec<clap::Command> {
     let all = words.chain(ownership).chain([explain, extension, (RIGHTS, RIGHTS_ABOUT, RIGHTS_FLAGS), looks]);
     let all = all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about));
     #[cfg(feature = "kops")]
-    let all = all.chain([help::command(&FlagSet::small(kops::FLAGS)).name(kops::WORD).about(kops::ABOUT)]);
+    let all = all.chain([help::command_alone(&FlagSet::small(kops::FLAGS)).name(kops::WORD).about(kops::ABOUT)]);
     all.collect()
 }
 

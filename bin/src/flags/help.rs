@@ -41,6 +41,13 @@ pub(super) fn command(set: &FlagSet) -> Command {
     command.arg(Arg::new(WORDS).num_args(0..).hide(true))
 }
 
+/// The same for flags that no environment variable stands in for.
+#[cfg(feature = "kops")]
+pub(super) fn command_alone(set: &FlagSet) -> Command {
+    let help = |row: &FlagRow| noted(&row.spec, choices(row.spec.kind), String::new());
+    set.rows().iter().fold(command(set), |command, row| command.mut_arg(row.spec.name, |arg| arg.help(help(row))))
+}
+
 /// Id and long name of the flag that switches another off.
 pub(super) fn negated(name: &str) -> String {
     format!("no-{name}")
@@ -105,6 +112,12 @@ pub(super) fn small(set: &FlagSet, usage: &'static str, about: &'static str) -> 
     render(command)
 }
 
+/// Help of a command whose flags have no environment variables.
+#[cfg(feature = "kops")]
+pub(super) fn alone(set: &FlagSet, usage: &'static str, about: &'static str) -> String {
+    render(command_alone(set).about(about).override_usage(usage))
+}
+
 /// Flags of commands that are taken and not shown, since another one has their place.
 const HIDDEN: &[&str] = &["json"];
 
@@ -142,13 +155,18 @@ fn choices(kind: FlagKind) -> &'static [&'static str] {
 }
 
 fn sentence(spec: &FlagSpec, words: &[&str]) -> String {
+    noted(spec, words, spec.env())
+}
+
+/// What a flag does, with its words, its default and the variable that stands in for it.
+fn noted(spec: &FlagSpec, words: &[&str], variable: String) -> String {
     let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
     let default = match (spec.kind, spec.default) {
         (FlagKind::Bool, "true") => format!("on; --{} turns it off", negated(spec.name)),
         (FlagKind::Bool, _) => String::new(),
         (_, default) => default.to_owned(),
     };
-    let notes = [("one of", words.join(", ")), ("default", default), ("env", spec.env())];
+    let notes = [("one of", words.join(", ")), ("default", default), ("env", variable)];
     let notes = notes.into_iter().filter(|(_, text)| !text.is_empty());
     notes.fold(spec.help.to_owned(), |out, (what, text)| format!("{out} [{what}: {text}]"))
 }

@@ -44,7 +44,7 @@ pub(super) fn read(arguments: impl IntoIterator<Item = OsString>, daemon: &FlagS
 
 /// The help text.
 pub(super) fn help() -> String {
-    help::small(&FlagSet::small(table::FLAGS), USAGE, ABOUT)
+    help::alone(&FlagSet::small(table::FLAGS), USAGE, ABOUT)
 }
 
 #[cfg(test)]

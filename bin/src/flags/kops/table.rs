@@ -29,7 +29,7 @@ pub(in crate::flags) const FLAGS: &[FlagSpec] = &[
     flag(
         "update-interval",
         Int,
-        "Seconds between checks of a zone for changes by other writers (60); changes of objects go at once",
+        "Seconds between checks of a zone for changes by other writers; 0: 60; changes of objects go at once",
     )
     .or("0"),
     flag("route53-batch-size", Int, "Maximum number of changes in one batch at Route 53; 0: the provider's default")

@@ -180,3 +180,10 @@ proptest::proptest! {
         }
     }
 }
+
+/// No environment variable is read for dns-controller's flags, so none is promised.
+#[test]
+fn the_help_names_no_environment_variable() {
+    let help = super::help();
+    assert!(help.contains("--update-interval") && !help.contains("EXTERNAL_DNS_") && !help.contains("[env"), "{help}");
+}
