@@ -163,11 +163,10 @@ impl Objects {
                     _ => false,
                 };
             }
-            match author {
-                Author::Daemon(daemon) => {
-                    drop(self.wrote.insert((daemon, place.clone()), (self.versions, Instant::now())))
-                }
-                _ => self.changed_by_others = Some(Instant::now()),
+            if let Author::Daemon(daemon) = author {
+                self.wrote.insert((daemon, place.clone()), (self.versions, Instant::now()));
+            } else {
+                self.changed_by_others = Some(Instant::now());
             }
             self.touched.entry(place).or_default().insert((name.to_owned(), author), self.versions);
         }
