@@ -495,3 +495,47 @@ async fn of_a_held_plan_every_delete_is_kept_and_the_first_two_hundred_with_thei
     assert!(plan.samples.keys().eq(plan.held.keys().take(200)), "the first ones");
     assert!(plan.samples.values().all(|content| content == "192.0.2.1"), "{:?}", plan.samples);
 }
+
+/// What was approved for several zones under one hash ends in all of them as soon as it is set back in one.
+#[tokio::test(start_paused = true)]
+async fn an_undo_in_one_zone_ends_the_approval_in_all() {
+    let mut world = zones(4, 30);
+    world.journal.store = std::sync::Arc::new(MemoryJournal::default());
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    (0..4).for_each(|zone| vanish(&world, zone, 0..15));
+    let engine = world.start().await;
+    assert_eq!(rest(&engine).await.held, 60);
+    // Two zones cannot be written when their deletes are approved with the others.
+    let away = ["z2.test", "z3.test"];
+    away.iter().for_each(|zone| world.sim.fault(zone, Fault::Down));
+    let hash = engine.joint_plans()[0].hash.clone();
+    assert_eq!(engine.approve(&hash).unwrap().1, 60);
+    after(&engine, MINUTE).await;
+    assert_eq!(world.sim.records().len(), 90);
+    let query = Query { plan: Some(hash), ..Query::default() };
+    let plan = engine.plan_undo(&UndoRequest { query, pin_for: Duration::from_hours(24) }).await.unwrap();
+    assert_eq!(engine.undo(&plan.hash).await.unwrap().restored.len(), 30);
+    away.iter().for_each(|zone| world.sim.fault(zone, None));
+    after(&engine, MINUTE * 5).await;
+    // They are ordinary deletes again: those of one zone have room within twenty, those of the other have none.
+    assert_eq!((world.sim.records().len(), rest(&engine).await.held), (105, 15));
+}
+
+/// Whoever deleted objects a week ago does not answer for what goes today.
+#[tokio::test(start_paused = true)]
+async fn deletes_whose_proof_is_a_week_old_count() {
+    for (days, left) in [(6, 0), (8, 60)] {
+        let mut world = zones(1, 60);
+        world.config.interval = Duration::from_hours(1);
+        let engine = world.start().await;
+        rest(&engine).await;
+        world.sim.fault("z0.test", Fault::Down);
+        (0..60).for_each(|n| world.cluster.delete(&format!("s0-{n}")));
+        tokio::time::sleep(Duration::from_hours(24 * days)).await;
+        world.sim.fault("z0.test", None);
+        let outcome = after(&engine, MINUTE * 5).await;
+        assert_eq!((world.sim.records().len(), outcome.held), (left, left), "after {days} days");
+    }
+}
