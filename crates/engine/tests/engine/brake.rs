@@ -509,7 +509,9 @@ async fn an_undo_in_one_zone_ends_the_approval_in_all() {
     assert_eq!(rest(&engine).await.held, 60);
     // Two zones cannot be written when their deletes are approved with the others.
     let away = ["z2.test", "z3.test"];
-    away.iter().for_each(|zone| world.sim.fault(zone, Fault::Down));
+    for zone in away {
+        world.sim.fault(zone, Fault::Down);
+    }
     let hash = engine.joint_plans()[0].hash.clone();
     assert_eq!(engine.approve(&hash).unwrap().1, 60);
     after(&engine, MINUTE).await;
@@ -517,7 +519,9 @@ async fn an_undo_in_one_zone_ends_the_approval_in_all() {
     let query = Query { plan: Some(hash), ..Query::default() };
     let plan = engine.plan_undo(&UndoRequest { query, pin_for: Duration::from_hours(24) }).await.unwrap();
     assert_eq!(engine.undo(&plan.hash).await.unwrap().restored.len(), 30);
-    away.iter().for_each(|zone| world.sim.fault(zone, None));
+    for zone in away {
+        world.sim.fault(zone, None);
+    }
     after(&engine, MINUTE * 5).await;
     // They are ordinary deletes again: those of one zone have room within twenty, those of the other have none.
     assert_eq!((world.sim.records().len(), rest(&engine).await.held), (105, 15));
