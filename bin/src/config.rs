@@ -296,6 +296,17 @@ mod tests {
     }
 
     #[test]
+    fn the_defaults_of_flags_are_those_of_the_page_of_promises() {
+        let usual = settings(&[]);
+        assert_eq!(engine(&usual).unwrap().status_grace, Duration::from_mins(5));
+        assert_eq!(usual.int("max-names-per-annotation"), 1_000);
+        assert_eq!((usual.int("max-records-per-namespace"), usual.int("max-records-per-object")), (0, 0), "off");
+        assert_eq!(usual.text("journal"), "best-effort");
+        let undo = parse(&Catalog::built_in(), ["undo", "--since=30m"].map(OsString::from), &|_| None).unwrap();
+        assert_eq!(undo.settings.duration("pin-for"), Duration::from_hours(24));
+    }
+
+    #[test]
     fn without_claims_each_start_says_that_all_records_count_as_ours() {
         let lines: Arc<Mutex<Vec<u8>>> = Arc::default();
         let (settings, runtime) =

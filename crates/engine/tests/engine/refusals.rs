@@ -254,3 +254,17 @@ async fn what_is_refused_for_hours_is_reported_once_an_hour() {
         assert_eq!(times(&world, "b00", "RecordRefused"), reports);
     }
 }
+
+/// What is refused for another reason than before is reported once more, at the next attempt.
+#[tokio::test(start_paused = true)]
+async fn another_reason_of_a_refusal_is_reported() {
+    let (world, engine) = refusing(1).await;
+    after(&engine, 10 * MINUTE).await;
+    assert_eq!(times(&world, "b00", "RecordRefused"), 1);
+    world.sim.deny(&[]);
+    world.sim.refuse(&["n00.bad.example"]);
+    after(&engine, 76 * SECOND).await;
+    assert_eq!(times(&world, "b00", "RecordRefused"), 2);
+    let said = world.reports.0.lock().unwrap().last().map(|note| note.message.clone());
+    assert!(said.as_ref().is_some_and(|text| text.contains("n00.bad.example")), "{said:?}");
+}

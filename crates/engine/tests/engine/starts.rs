@@ -100,3 +100,31 @@ async fn a_start_says_that_records_stay_where_they_do() {
     assert_eq!(log.warnings(UNREAD), Vec::<String>::new());
     assert!(world.sim.records().contains(&"kind.in.example A 192.0.2.33".to_owned()), "{:?}", world.sim.records());
 }
+
+/// What is asked for under the prefix that is not in force stays, in doubt: it is counted in a line of its own, unless nothing holds it.
+#[tokio::test(start_paused = true)]
+async fn a_start_counts_the_records_that_another_prefix_asks_for() {
+    let mut world = World::new(&["example"]);
+    for who in ["a", "b"] {
+        world.cluster.put(who, &[&format!("{who}.example A 192.0.2.1")]);
+    }
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    for who in ["a", "b"] {
+        world.cluster.put(who, &[&format!("other:{who}.example A 192.0.2.1")]);
+    }
+    let log = Log::listen();
+    let engine = world.start().await;
+    after(&engine, Duration::from_hours(2)).await;
+    let said = log.warnings("2 records of ours are asked for with annotations of the other well-known prefix");
+    assert_eq!((said.len(), log.warnings(UNASKED).len(), world.sim.records().len()), (1, 0, 2), "{said:?}");
+    engine.stop().await;
+    drop(log);
+    world.config.brake.enabled = false;
+    let log = Log::listen();
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!((log.warnings("other well-known prefix").len(), log.warnings(UNASKED).len()), (0, 1));
+    assert_eq!(world.sim.records(), [""; 0]);
+}
