@@ -103,3 +103,26 @@ async fn readiness_does_not_warn_of_doubt_that_was_accepted_and_warns_of_the_nex
     rest(&engine).await;
     assert_eq!(engine.health().unready, ["services: not read completely"]);
 }
+
+/// Doubt about one kind that was accepted accepts none about another kind that the same deletes rest on.
+#[tokio::test(start_paused = true)]
+async fn an_approval_accepts_doubt_about_no_other_kind() {
+    for (nodes, left) in [(None, 0), (Some(1), 6)] {
+        let world = zones(1, 6);
+        world.cluster.doubt_nodes(None);
+        let engine = world.start().await;
+        rest(&engine).await;
+        world.cluster.doubt(1);
+        world.cluster.vanish_all();
+        rest(&engine).await;
+        world.sim.fault("z0.test", Fault::Down);
+        engine.approve(&held(&engine, 0)).unwrap();
+        rest(&engine).await;
+        world.cluster.doubt_nodes(nodes);
+        rest(&engine).await;
+        world.sim.fault("z0.test", None);
+        after(&engine, Duration::from_mins(30)).await;
+        assert_eq!(world.sim.records().len(), left, "{nodes:?}");
+        assert_eq!(engine.health().is_ready(), nodes.is_none(), "{:?}", engine.health());
+    }
+}
