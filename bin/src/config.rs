@@ -259,3 +259,83 @@ pub(crate) async fn build(
     let provider = crate::kops::selected(provider, settings, shared)?;
     Ok(provider)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::flags::parse;
+    use crate::logging::{Form, subscriber};
+
+    fn settings(more: &[&str]) -> Settings {
+        let least = ["--source=service", "--provider=local", "--policy=sync", "--manifests=m"];
+        let line = least.iter().chain(more).map(OsString::from);
+        parse(&Catalog::built_in(), line, &|_| None).unwrap().settings
+    }
+
+    /// The numbers of the page of promises, and what gives those of all zones together.
+    #[test]
+    fn all_zones_together_have_the_numbers_of_one_where_nothing_else_is_said() {
+        let hour = Duration::from_hours(1);
+        let usual = brake(&settings(&[])).unwrap();
+        assert_eq!(usual, Brake::default());
+        assert_eq!((usual.min_deletes, usual.percent, usual.owner_floor), (20, 10, 10));
+        assert_eq!((usual.window, usual.approval_ttl, usual.enabled), (hour, hour, true));
+        let process = |more: &[&str]| {
+            let brake = brake(&settings(more)).unwrap();
+            (brake.process_min_deletes, brake.process_percent)
+        };
+        assert_eq!(process(&[]), (20, 10));
+        assert_eq!(process(&["--brake-min-deletes=5", "--brake-percent=2"]), (5, 2));
+        let both =
+            ["--brake-min-deletes=5", "--brake-percent=2", "--brake-process-min=50", "--brake-process-percent=20"];
+        assert_eq!(process(&both), (50, 20));
+    }
+
+    #[test]
+    fn the_defaults_of_flags_are_those_of_the_page_of_promises() {
+        let usual = settings(&[]);
+        assert_eq!(engine(&usual).unwrap().status_grace, Duration::from_mins(5));
+        assert_eq!(usual.int("max-names-per-annotation"), 1_000);
+        assert_eq!((usual.int("max-records-per-namespace"), usual.int("max-records-per-object")), (0, 0), "off");
+        assert_eq!(usual.text("journal"), "best-effort");
+        let undo = parse(&Catalog::built_in(), ["undo", "--since=30m"].map(OsString::from), &|_| None).unwrap();
+        assert_eq!(undo.settings.duration("pin-for"), Duration::from_hours(24));
+    }
+
+    #[test]
+    fn without_claims_each_start_says_that_all_records_count_as_ours() {
+        let lines: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let (settings, runtime) =
+            (settings(&["--registry=noop"]), tokio::runtime::Builder::new_current_thread().build());
+        for start in 1..=2 {
+            let sink = lines.clone();
+            let log = subscriber(Form::Text, "warning", move || Sink(sink.clone()));
+            tracing::subscriber::with_default(log, || {
+                runtime.as_ref().unwrap().block_on(registry(&Catalog::built_in(), &settings, None)).unwrap();
+            });
+            let said = String::from_utf8(lines.lock().unwrap().clone()).unwrap();
+            let warned = said.lines().filter(|line| {
+                line.contains("every record of a managed type inside the filters counts as ours")
+                    && line.contains("brake is on")
+            });
+            assert_eq!(warned.count(), start, "{said}");
+        }
+    }
+
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+}

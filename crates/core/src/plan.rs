@@ -68,7 +68,9 @@ impl Policy {
         self != Self::CreateOnly && !matches!(object, Some(ObjectPolicy::CreateOnly | ObjectPolicy::Frozen))
     }
 
-    fn may_delete(self, object: Option<ObjectPolicy>, object_asks: bool) -> bool {
+    /// Whether a record may be deleted whose object has, or had, a policy of its own; `object_asks`: it still asks for something at
+    /// the name.
+    pub fn may_delete(self, object: Option<ObjectPolicy>, object_asks: bool) -> bool {
         let retained = object == Some(ObjectPolicy::Retain) && !object_asks;
         self == Self::Sync && !retained && matches!(object, None | Some(ObjectPolicy::Sync | ObjectPolicy::Retain))
     }

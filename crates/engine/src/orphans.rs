@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tracing::warn;
-use zonewright_core::plan::Policy;
+use zonewright_core::endpoint::ObjectPolicy;
+use zonewright_core::plan::{POLICY_LABEL, Policy};
 use zonewright_core::record::RecordKey;
 
 use crate::metrics::ByZone;
@@ -19,7 +20,7 @@ pub(crate) fn announce(worker: &Worker) {
     if worker.instance.registry.owner().is_none() {
         return;
     }
-    let Orphans { foreign_kinds, unasked, other_prefix } = orphans(worker);
+    let Orphans { foreign_kinds, unasked, kept, other_prefix } = orphans(worker);
     let fate = if worker.context.config.policy == Policy::Sync {
         "they are deleted, as far as the brake lets them"
     } else {
@@ -33,6 +34,9 @@ pub(crate) fn announce(worker: &Worker) {
         let count: usize = unasked.values().sum();
         let list: Vec<String> = unasked.iter().map(|(of, count)| format!("{of}: {count}")).collect();
         warn!(zone = %zone, "{count} records of ours are asked for by no object that is read now ({}): {fate}", list.join(", "));
+    }
+    if kept > 0 {
+        warn!(zone = %zone, "{kept} records of ours are asked for by no object that is read now, and the policy in their claims keeps them");
     }
     if other_prefix > 0 {
         warn!(zone = %zone, "{other_prefix} records of ours are asked for with annotations of the other well-known prefix, which is \
@@ -48,6 +52,8 @@ struct Orphans {
     foreign_kinds: BTreeMap<String, usize>,
     /// By kind and namespace.
     unasked: BTreeMap<String, usize>,
+    /// Those that nobody asks for and that the policy of their object keeps, by what their claims say of it.
+    kept: usize,
     /// Those that are asked for under a prefix that is not in force.
     other_prefix: usize,
 }
@@ -66,19 +72,26 @@ fn orphans(worker: &Worker) -> Orphans {
 impl Orphans {
     fn look_at(&mut self, worker: &Worker, known: &BTreeSet<Arc<str>>, key: &RecordKey) {
         let ownership = worker.ownership(key);
-        let Some(resource) = ownership.claim().and_then(|claim| claim.resource.as_deref()) else { return };
+        let Some(claim) = ownership.claim() else { return };
+        let Some(resource) = claim.resource.as_deref() else { return };
         let mut parts = resource.split('/');
         let (kind, namespace) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         let desired_state = worker.context.desired_state();
         let asked = desired_state.table.at(&key.name);
-        let here = !asked.endpoints.is_empty() || !asked.pending.is_empty();
-        let under_other_prefix = !asked.other_prefix.is_empty() && worker.context.config.brake.enabled;
-        if !known.contains(kind) {
-            *self.foreign_kinds.entry(kind.to_owned()).or_default() += 1;
-        } else if !here && under_other_prefix {
+        if !asked.endpoints.is_empty() || !asked.pending.is_empty() {
+            return;
+        }
+        let policy = worker.context.config.policy;
+        let is_kept = policy == Policy::Sync
+            && !policy.may_delete(claim.label(POLICY_LABEL).and_then(ObjectPolicy::parse), false);
+        if !asked.other_prefix.is_empty() && worker.context.config.brake.enabled {
             self.other_prefix += 1;
-        } else if !here {
+        } else if is_kept {
+            self.kept += 1;
+        } else if known.contains(kind) {
             *self.unasked.entry(format!("{kind} in namespace {namespace:?}")).or_default() += 1;
+        } else {
+            *self.foreign_kinds.entry(kind.to_owned()).or_default() += 1;
         }
     }
 }

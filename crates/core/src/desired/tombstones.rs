@@ -155,4 +155,26 @@ mod tests {
         drop_oldest(&mut map, 100, |since| *since);
         assert_eq!((map.len(), map.keys().min()), (90, Some(&11)));
     }
+
+    /// What the page of the promises says of it, in numbers.
+    #[test]
+    fn a_proof_lasts_seven_days_and_there_are_two_hundred_thousand_of_them() {
+        let day = Duration::from_hours(24);
+        let (mut tombstones, object) = (Tombstones::default(), Some(Arc::from("service/ns/a")));
+        let first = name("first.example");
+        tombstones.add(&first, labels("service/ns/a"), Timestamp(0));
+        tombstones.collect_stale_claims(Timestamp(0).plus(6 * day + Duration::from_hours(23)), |_, _| true);
+        assert!(tombstones.prove(&first, object.as_ref()));
+        tombstones.collect_stale_claims(Timestamp(0).plus(7 * day), |_, _| true);
+        assert!(!tombstones.prove(&first, object.as_ref()));
+
+        let numbered = |number: i64| name(&format!("n{number}.example"));
+        for number in 0..200_000 {
+            tombstones.add(&numbered(number), labels("service/ns/a"), Timestamp(number));
+        }
+        assert_eq!(tombstones.len().0, 200_000);
+        tombstones.add(&numbered(200_000), labels("service/ns/a"), Timestamp(200_000));
+        assert!(!tombstones.prove(&numbered(0), object.as_ref()), "the oldest go");
+        assert!([100_000, 199_999, 200_000].iter().all(|number| tombstones.prove(&numbered(*number), object.as_ref())));
+    }
 }

@@ -271,6 +271,33 @@ mod tests {
     }
 
     #[test]
+    fn a_digest_is_of_the_record_and_of_our_claim_on_it() {
+        use crate::claim::{ClaimRank, OwnerId};
+        let record = set("a.example A 192.0.2.1");
+        let claim = Claim {
+            owner: OwnerId::new("me").unwrap(),
+            resource: Some(Arc::from("service/ns/a")),
+            labels: Vec::new(),
+            rank: ClaimRank::Typed,
+            current: true,
+            site: None,
+        };
+        let shown = Digest::of(&record, Some(&claim));
+        let others = [
+            Claim { owner: OwnerId::new("other").unwrap(), ..claim.clone() },
+            Claim { resource: Some(Arc::from("service/ns/b")), ..claim.clone() },
+            Claim { labels: vec![(Arc::from("zonewright-policy"), Arc::from("retain"))], ..claim.clone() },
+        ];
+        for other in &others {
+            assert_ne!(Digest::of(&record, Some(other)), shown, "{other:?}");
+        }
+        assert_ne!(Digest::of(&record, None), shown);
+        assert_ne!(Digest::of(&set("a.example A 192.0.2.2"), Some(&claim)), shown);
+        // A claim that moves to its place of today is the same claim.
+        assert_eq!(Digest::of(&record, Some(&Claim { current: false, rank: ClaimRank::Old, ..claim.clone() })), shown);
+    }
+
+    #[test]
     fn what_older_versions_saved_is_read() {
         let key = serde_json::to_value(&set("a.example A 192.0.2.1").key).unwrap();
         let plan: HeldPlan = serde_json::from_value(serde_json::json!({

@@ -6,7 +6,7 @@ use std::time::Duration;
 use zonewright_core::store::StateStore as _;
 
 use crate::brake::{held, put, zones};
-use crate::sim::{after, rest};
+use crate::sim::{Fault, after, rest};
 
 /// A process that dies right after it made approved records anew leaves no approval of them behind.
 #[tokio::test(start_paused = true)]
@@ -63,4 +63,66 @@ async fn a_state_that_can_be_read_again_brings_back_no_old_plan() {
     assert_eq!(rest(&engine).await.held, 0);
     world.store.unreadable.store(false, Ordering::SeqCst);
     assert_eq!(after(&engine, Duration::from_mins(1)).await.held, 0);
+}
+
+/// Nobody who approves a plan today wants what is still undone of it tomorrow.
+#[tokio::test(start_paused = true)]
+async fn an_approval_ends_after_an_hour() {
+    for (minutes, left) in [(55, 0), (61, 60)] {
+        let world = zones(1, 60);
+        let engine = world.start().await;
+        rest(&engine).await;
+        world.cluster.vanish_all();
+        rest(&engine).await;
+        world.sim.fault("z0.test", Fault::Down);
+        engine.approve(&held(&engine, 0)).unwrap();
+        after(&engine, Duration::from_mins(minutes)).await;
+        assert_eq!(world.sim.records().len(), 60);
+        world.sim.fault("z0.test", None);
+        after(&engine, Duration::from_mins(3)).await;
+        assert_eq!((world.sim.records().len(), rest(&engine).await.held), (left, left), "after {minutes} minutes");
+    }
+}
+
+/// Who approves deletes on a view that looks empty says that it is as it should be. That is said of this doubt and of no other.
+#[tokio::test(start_paused = true)]
+async fn readiness_does_not_warn_of_doubt_that_was_accepted_and_warns_of_the_next() {
+    let world = zones(1, 6);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.doubt(1);
+    world.cluster.vanish_all();
+    rest(&engine).await;
+    assert!(!engine.health().is_ready());
+    engine.approve(&held(&engine, 0)).unwrap();
+    rest(&engine).await;
+    assert!(world.sim.records().is_empty() && engine.health().is_ready(), "{:?}", engine.health());
+    after(&engine, Duration::from_hours(3)).await;
+    assert!(engine.health().is_ready(), "the approval is over, and the view is what it was: {:?}", engine.health());
+    world.cluster.doubt(2);
+    rest(&engine).await;
+    assert_eq!(engine.health().unready, ["services: not read completely"]);
+}
+
+/// Doubt about one kind that was accepted accepts none about another kind that the same deletes rest on.
+#[tokio::test(start_paused = true)]
+async fn an_approval_accepts_doubt_about_no_other_kind() {
+    for (nodes, left) in [(None, 0), (Some(1), 6)] {
+        let world = zones(1, 6);
+        world.cluster.doubt_nodes(None);
+        let engine = world.start().await;
+        rest(&engine).await;
+        world.cluster.doubt(1);
+        world.cluster.vanish_all();
+        rest(&engine).await;
+        world.sim.fault("z0.test", Fault::Down);
+        engine.approve(&held(&engine, 0)).unwrap();
+        rest(&engine).await;
+        world.cluster.doubt_nodes(nodes);
+        rest(&engine).await;
+        world.sim.fault("z0.test", None);
+        after(&engine, Duration::from_mins(30)).await;
+        assert_eq!(world.sim.records().len(), left, "{nodes:?}");
+        assert_eq!(engine.health().is_ready(), nodes.is_none(), "{:?}", engine.health());
+    }
 }

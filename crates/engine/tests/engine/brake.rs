@@ -37,6 +37,11 @@ pub(crate) fn held(engine: &Engine, zone: usize) -> String {
     engine.plans().into_iter().find(|(zone, _)| *zone == label).unwrap().1.hash
 }
 
+/// What the metric says of the saved state.
+fn is_trusted(engine: &Engine) -> bool {
+    engine.metrics().text().contains("zonewright_state_trusted 1")
+}
+
 /// Thirty zones of nine names: no zone notices anything, and together everything would go.
 #[tokio::test(start_paused = true)]
 async fn many_small_zones_are_not_emptied_one_by_one() {
@@ -390,9 +395,12 @@ async fn a_state_that_cannot_be_saved_holds_counted_deletes() {
     assert_eq!((rest(&engine).await.held, world.sim.records().len()), (1, 5), "what was seen to go goes");
     assert!(engine.plans()[0].1.reason.contains("cannot be saved"), "{}", engine.plans()[0].1.reason);
     assert!(!engine.health().is_ready());
+    after(&engine, MINUTE).await;
+    assert!(!is_trusted(&engine));
     world.store.full.store(false, Ordering::SeqCst);
     after(&engine, MINUTE).await;
     assert_eq!((world.sim.records().len(), engine.plans().len(), engine.health().is_ready()), (4, 0, true));
+    assert!(is_trusted(&engine));
 }
 
 /// Where the right to write was missing from the beginning, memory has to do, and that is said at the start.
@@ -429,6 +437,7 @@ async fn a_state_that_cannot_be_read_holds_counted_deletes_and_is_kept() {
         assert_eq!((rest(&engine).await.held, world.sim.records().len()), (3, 44), "garbled: {garbled}");
         after(&engine, MINUTE * 70).await;
         assert_eq!(world.sim.records().len(), 44);
+        assert!(!engine.health().is_ready() && !is_trusted(&engine));
         world.store.unreadable.store(false, Ordering::SeqCst);
         if garbled {
             assert_eq!(world.store.load().await.unwrap().unwrap(), b"{\"zones\": 5}", "nothing was written over it");
@@ -436,6 +445,101 @@ async fn a_state_that_cannot_be_read_holds_counted_deletes_and_is_kept() {
         }
         after(&engine, MINUTE).await;
         assert_eq!(world.sim.records().len(), 41, "three more within the twenty of an hour, and an hour is over");
-        assert!(engine.plans().is_empty());
+        assert!(engine.plans().is_empty() && engine.health().is_ready() && is_trusted(&engine));
+    }
+}
+
+/// Judging and reserving is one step: while the room of one zone is being saved, it is no room of another.
+#[tokio::test(start_paused = true)]
+async fn two_zones_never_use_the_same_room() {
+    let world = zones(4, 9);
+    let engine = world.start().await;
+    rest(&engine).await;
+    *world.store.pace.lock().unwrap() = Duration::from_secs(5);
+    (0..4).for_each(|zone| vanish(&world, zone, 0..6));
+    after(&engine, MINUTE * 5).await;
+    assert_eq!(world.sim.records().len(), 36 - 18, "three zones have room within twenty");
+    assert_eq!(rest(&engine).await.held, 6);
+}
+
+/// Where no claims are kept every record counts as ours, and so does every delete.
+#[tokio::test(start_paused = true)]
+async fn the_brake_works_without_claims() {
+    let world = zones(1, 60);
+    let start = || world.start_with(std::sync::Arc::new(zonewright_registry::noop::NoopRegistry));
+    let engine = start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    let before = world.sim.all();
+    assert_eq!(before.len(), 60, "records alone");
+    world.cluster.vanish_all();
+    let engine = start().await;
+    after(&engine, MINUTE * 90).await;
+    assert_eq!((rest(&engine).await.held, world.sim.all() == before), (60, true));
+}
+
+/// What is shown of a plan has a bound, what is kept of it has none.
+#[tokio::test(start_paused = true)]
+async fn of_a_held_plan_every_delete_is_kept_and_the_first_two_hundred_with_their_content() {
+    let world = zones(1, 250);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    rest(&engine).await;
+    engine.stop().await;
+    let engine = world.start().await;
+    rest(&engine).await;
+    let plan = engine.plans().remove(0).1;
+    assert_eq!((plan.held.len(), plan.samples.len()), (250, 200));
+    assert!(plan.held.values().all(Option::is_some), "each with its digest");
+    assert!(plan.samples.keys().eq(plan.held.keys().take(200)), "the first ones");
+    assert!(plan.samples.values().all(|content| content == "192.0.2.1"), "{:?}", plan.samples);
+}
+
+/// What was approved for several zones under one hash ends in all of them as soon as it is set back in one.
+#[tokio::test(start_paused = true)]
+async fn an_undo_in_one_zone_ends_the_approval_in_all() {
+    let mut world = zones(4, 30);
+    world.journal.store = std::sync::Arc::new(MemoryJournal::default());
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    (0..4).for_each(|zone| vanish(&world, zone, 0..15));
+    let engine = world.start().await;
+    assert_eq!(rest(&engine).await.held, 60);
+    // Two zones cannot be written when their deletes are approved with the others.
+    let away = ["z2.test", "z3.test"];
+    for zone in away {
+        world.sim.fault(zone, Fault::Down);
+    }
+    let hash = engine.joint_plans()[0].hash.clone();
+    assert_eq!(engine.approve(&hash).unwrap().1, 60);
+    after(&engine, MINUTE).await;
+    assert_eq!(world.sim.records().len(), 90);
+    let query = Query { plan: Some(hash), ..Query::default() };
+    let plan = engine.plan_undo(&UndoRequest { query, pin_for: Duration::from_hours(24) }).await.unwrap();
+    assert_eq!(engine.undo(&plan.hash).await.unwrap().restored.len(), 30);
+    for zone in away {
+        world.sim.fault(zone, None);
+    }
+    after(&engine, MINUTE * 5).await;
+    // They are ordinary deletes again: those of one zone have room within twenty, those of the other have none.
+    assert_eq!((world.sim.records().len(), rest(&engine).await.held), (105, 15));
+}
+
+/// Whoever deleted objects a week ago does not answer for what goes today.
+#[tokio::test(start_paused = true)]
+async fn deletes_whose_proof_is_a_week_old_count() {
+    for (days, left) in [(6, 0), (8, 60)] {
+        let mut world = zones(1, 60);
+        world.config.interval = Duration::from_hours(1);
+        let engine = world.start().await;
+        rest(&engine).await;
+        world.sim.fault("z0.test", Fault::Down);
+        (0..60).for_each(|n| world.cluster.delete(&format!("s0-{n}")));
+        tokio::time::sleep(Duration::from_hours(24 * days)).await;
+        world.sim.fault("z0.test", None);
+        let outcome = after(&engine, MINUTE * 5).await;
+        assert_eq!((world.sim.records().len(), outcome.held), (left, left), "after {days} days");
     }
 }

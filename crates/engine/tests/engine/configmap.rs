@@ -7,7 +7,7 @@ use zonewright_core::testing::documents::{Fault as ShelfFault, MemoryDocuments};
 use zonewright_engine::Engine;
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry, LONGEST};
 
-use crate::sim::{Fault, World, after, name, rest};
+use crate::sim::{Fault, Log, World, after, name, rest};
 
 const FOREIGN: &str = "foreign.example A 198.51.100.1";
 
@@ -306,4 +306,34 @@ async fn where_listings_lag_the_first_one_waits() {
     let began = tokio::time::Instant::now();
     engine.stop().await;
     assert!(began.elapsed() < Duration::from_secs(1));
+}
+
+/// A listing that lacks very many records of ours at once is doubted: their claims stay, and the log says so once.
+#[tokio::test(start_paused = true)]
+async fn claims_of_very_many_records_that_are_missing_at_once_stay_and_the_log_says_so() {
+    for (count, kept) in [(60, true), (15, false)] {
+        let (world, store) = (world(), Arc::new(MemoryDocuments::default()));
+        for n in 0..count {
+            world.cluster.put(&format!("s{n}"), &[&format!("n{n}.example A 192.0.2.1")]);
+        }
+        let engine = start(&world, &store, LONGEST).await;
+        calm(&engine).await;
+        let claims = || text(&store).matches("\"owner\":\"me\"").count();
+        assert_eq!(claims(), count);
+        // It is not known now who asks for them, so that nothing brings them back.
+        world.cluster.trust(false, true);
+        world.cluster.vanish_all();
+        rest(&engine).await;
+        let log = Log::listen();
+        for n in 0..count {
+            world.sim.remove(&crate::sim::set(&format!("n{n}.example A 192.0.2.1")).key);
+        }
+        for number in 1..=8 {
+            world.sim.insert(&[&format!("foreign.example A 198.51.100.{number}")]);
+            after(&engine, Duration::from_secs(61)).await;
+        }
+        let said = log.warnings("60 records of me were missing three times; so many claims are kept");
+        assert_eq!((claims(), said.len()), if kept { (count, 1) } else { (0, 0) }, "{:?}", log.warnings(""));
+        engine.stop().await;
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use zonewright_engine::Announcement;
 
-use crate::sim::{World, after, rest};
+use crate::sim::{Log, World, after, rest};
 
 /// 1: foreign records are sacred.
 #[tokio::test(start_paused = true)]
@@ -212,8 +212,10 @@ async fn an_outdated_plan_cannot_be_approved() {
     world.cluster.vanish("s40");
     assert_eq!(rest(&engine).await.held, 41);
     assert!(engine.approve(&shown).is_none());
+    let log = Log::listen();
     world.store.approvals.lock().unwrap().insert(shown.clone());
     after(&engine, Duration::from_mins(2)).await;
+    assert_eq!(log.warnings("a plan of this hash was approved, but none is held").len(), 1, "it says so");
     assert_eq!((world.sim.records().len(), engine.plans()[0].1.held.len()), (60, 41));
     // One of them comes back: what was shown is a plan again, but another one than that of today.
     world.cluster.put("s39", &["n39.example A 192.0.2.39"]);

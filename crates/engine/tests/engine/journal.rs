@@ -11,7 +11,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_engine::Engine;
 use zonewright_engine::journal::{JournalRecord, Journaling, MemoryJournal, Mode, Query};
 
-use crate::sim::{Fault, World, after, name, rest};
+use crate::sim::{Fault, Log, World, after, name, rest};
 
 /// Every entry as `changes: outcome`, the newest first.
 pub(crate) async fn history(engine: &Engine) -> Vec<String> {
@@ -188,6 +188,13 @@ async fn a_lost_answer_is_settled_by_the_reading_that_follows() {
 async fn best_effort_goes_on_and_says_so_once() {
     let (world, moody) = with(Mode::BestEffort, Moody::default());
     let engine = world.start().await;
+    let log = Log::listen();
+    let said = || {
+        (
+            log.warnings("the journal cannot be written").len(),
+            log.lines(tracing::Level::INFO, "can be written again").len(),
+        )
+    };
     moody.fails.store(true, Ordering::SeqCst);
     for number in 1..=3 {
         world.cluster.put("a", &[&format!("x.example A 192.0.2.{number}")]);
@@ -196,12 +203,13 @@ async fn best_effort_goes_on_and_says_so_once() {
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.3"]);
     assert!(engine.health().is_ready());
     let recorded = world.reports.0.lock().unwrap().iter().filter(|note| note.reason == "JournalFailed").count();
-    assert_eq!(recorded, 1);
+    assert_eq!((recorded, said()), (1, (1, 0)));
     assert!(engine.metrics().text().contains("zonewright_journal_errors_total 3"));
     moody.fails.store(false, Ordering::SeqCst);
     world.cluster.put("a", &["x.example A 192.0.2.4"]);
     rest(&engine).await;
     assert_eq!(history(&engine).await, ["~ x.example A 192.0.2.4 (was 192.0.2.3): applied"]);
+    assert_eq!(said(), (1, 1), "once when it begins, and once when it is over");
 }
 
 #[tokio::test(start_paused = true)]

@@ -29,4 +29,5 @@ mod reports;
 mod resilience;
 mod scenarios;
 mod sim;
+mod starts;
 mod undo;

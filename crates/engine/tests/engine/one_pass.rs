@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
+use zonewright_core::documents::Document;
 use zonewright_core::source::SourceErrors;
 use zonewright_core::store::StateStore as _;
+use zonewright_core::testing::documents::MemoryDocuments;
 use zonewright_engine::{Changes, Engine, Outcome, PlannedChange};
+use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 
 use crate::sim::{Fault, World};
 
@@ -236,4 +239,36 @@ async fn a_dry_run_leaves_the_saved_state_as_it_is() {
     assert_eq!(world.store.load().await.unwrap(), saved);
     world.config.dry_run = false;
     assert_eq!(pass(&world).await.0.held, 30);
+}
+
+/// Claims that cannot be read are waited for like a zone; a pass that did not get them has not read the zone, and deletes nothing.
+#[tokio::test(start_paused = true)]
+async fn claims_that_cannot_be_read_are_tried_again_and_then_reported() {
+    let world = world(3);
+    let store = Arc::new(MemoryDocuments::default());
+    let pass = |store: Arc<MemoryDocuments>| async {
+        let config = ConfigMapConfig::new("me", store).unwrap();
+        let engine = world.start_with(Arc::new(ConfigMapRegistry::new(config))).await;
+        let outcome = engine.settled().await;
+        engine.stop().await;
+        outcome
+    };
+    assert_eq!(pass(store.clone()).await, created(3));
+    let sound = store.document("me-registry").unwrap();
+    let damage = || store.edit("me-registry", Some(Document { text: "no list".to_owned(), ..sound.clone() }));
+    damage();
+    world.cluster.vanish("s0");
+    let outcome = pass(store.clone()).await;
+    assert_eq!(
+        (outcome.unread.len(), outcome.changes, world.sim.records().len()),
+        (1, Changes::default(), 3),
+        "{outcome}"
+    );
+    // It is put right while the pass waits for it.
+    let mends = async {
+        tokio::time::sleep(PATIENCE / 2).await;
+        store.edit("me-registry", Some(sound.clone()));
+    };
+    let (outcome, ()) = tokio::join!(pass(store.clone()), mends);
+    assert_eq!((outcome.unread.len(), outcome.changes.deleted, world.sim.records().len()), (0, 1, 2), "{outcome}");
 }

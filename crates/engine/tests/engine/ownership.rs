@@ -428,3 +428,88 @@ async fn an_orphaned_claim_comes_back_onto_nothing() {
     assert!(shop.world.sim.all().contains(&"x.example 0 A 203.0.113.9".to_owned()));
     engine.stop().await;
 }
+
+/// What the first three commands never do is change a record, and none of them touches what a third owner has.
+#[tokio::test(start_paused = true)]
+async fn no_command_on_claims_changes_a_record_and_none_touches_a_third_owner() {
+    for kept in KEPT {
+        let (shop, engine, _) = two(kept).await;
+        engine.stop().await;
+        let mut third = Shop { world: shop.world.beside(), store: shop.store.clone(), kept };
+        third.world.owner = "third";
+        third.world.cluster.put("t", &["t.example A 192.0.2.9"]);
+        let theirs = third.world.start_with(third.registry("third")).await;
+        after(&theirs, MINUTE * 3).await;
+        theirs.stop().await;
+        let (records, foreign) = (shop.world.sim.records(), "foreign.example A 203.0.113.1");
+        assert_eq!((records.len(), shop.owned("third")), (4, 1), "{kept:?}: {:?}", shop.whole());
+        // What an object of the third owner notes of others' owners is no claim.
+        let claims = |of_third: bool| -> Vec<String> {
+            let is_third = |line: &String| line.contains("owner=third") || line.starts_with("third-registry");
+            shop.whole().into_iter().filter(|line| is_third(line) == of_third).collect()
+        };
+        let owned = |owner: &str| {
+            let (text, entry) = (format!("owner={owner},"), format!(" is \"{owner}\""));
+            claims(false).iter().filter(|line| line.contains(&text) || line.ends_with(&entry)).count()
+        };
+        let before = claims(true);
+
+        let stay = |command: &str| {
+            let stay = (shop.world.sim.records() == records, claims(true) == before);
+            assert_eq!(stay, (true, true), "{kept:?}: {command}: {:?}", shop.whole());
+        };
+        shop.release().await;
+        assert_eq!(["me", "other"].map(owned), [0, 0], "{kept:?}");
+        stay("release");
+        let engine = shop.start().await;
+        shop.adopt(&engine).await;
+        engine.stop().await;
+        assert_eq!(["me", "other"].map(owned), [2, 0], "{kept:?}");
+        stay("adopt");
+        shop.transfer("me", "other").await;
+        assert_eq!(["me", "other"].map(owned), [0, 2], "{kept:?}");
+        stay("transfer");
+        shop.order("other", Cause::Drain, InstanceSnapshot::drain).await;
+        assert_eq!(shop.world.sim.records(), [foreign, "t.example A 192.0.2.9"], "{kept:?}: drain");
+        assert_eq!(claims(true), before, "{kept:?}: drain");
+    }
+}
+
+/// What was shown is done where it is still the same: a record or claim that changed meanwhile stays as it is now.
+#[tokio::test(start_paused = true)]
+async fn what_changes_between_plan_and_deed_is_left_alone() {
+    for kept in KEPT {
+        let (shop, engine, _) = two(kept).await;
+        engine.stop().await;
+        let give = |to: &str| OwnershipChange::Give(zonewright_core::claim::OwnerId::new(to).unwrap());
+        let stale = shop.snapshot("me").await;
+        let (transfer, drain) = (stale.hand_over(&give("other")), stale.drain());
+        assert_eq!((transfer.actions.len(), drain.actions.len()), (2, 2), "{kept:?}");
+        // A person edits one record; the other one's claim goes to a third owner.
+        shop.world.sim.insert(&["x.example A 203.0.113.9"]);
+        let snapshot = shop.snapshot("me").await;
+        let (journal, origin) = shop.journal(Cause::Transfer);
+        let y: Vec<_> = snapshot.hand_over(&give("third")).actions;
+        let y: Vec<_> = y.into_iter().filter(|action| action.text.contains("y.example")).collect();
+        assert!(matches!(snapshot.carry_out(&y, &journal, &origin).await.as_slice(), [Outcome::Applied]), "{kept:?}");
+        let now = shop.whole();
+        let (journal, origin) = shop.journal(Cause::Drain);
+        let outcomes = stale.carry_out(&drain.actions, &journal, &origin).await;
+        assert!(outcomes.iter().all(|outcome| !matches!(outcome, Outcome::Applied)), "{kept:?}: {outcomes:?}");
+        assert_eq!(shop.whole(), now, "{kept:?}: a drain");
+        let (journal, origin) = shop.journal(Cause::Transfer);
+        let outcomes = stale.carry_out(&transfer.actions, &journal, &origin).await;
+        let done = |of: &str| {
+            let mut each = transfer.actions.iter().zip(&outcomes);
+            each.any(|(action, outcome)| action.text.contains(of) && matches!(outcome, Outcome::Applied))
+        };
+        assert!(!done("y.example"), "{kept:?}: {outcomes:?}");
+        // Where the claim stands outside the zone, no write of it can demand that the record is as it was: the command reads it right before.
+        assert_eq!(done("x.example"), kept == Kept::Objects, "{kept:?}: {outcomes:?}");
+        let standing = shop.whole();
+        assert!(
+            now.iter().filter(|line| !line.contains("\"x.example")).all(|line| standing.contains(line)),
+            "{standing:?}"
+        );
+    }
+}

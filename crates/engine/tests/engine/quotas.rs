@@ -82,3 +82,22 @@ async fn what_another_process_published_meanwhile_stays() {
     after(&engine, 2 * MINUTE).await;
     assert_eq!(world.sim.records(), ["a.example A 192.0.2.1", "b.example A 192.0.2.1"]);
 }
+
+/// Only what is asked for counts: a record that outlives its object by a policy takes no room.
+#[tokio::test(start_paused = true)]
+async fn a_record_that_is_retained_after_its_object_takes_no_room() {
+    let world = world(1, 0);
+    world.cluster.put("a", &["a.example A 192.0.2.1", "policy:retain"]);
+    world.cluster.put("b", &["b.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["a.example A 192.0.2.1"]);
+    world.cluster.delete("a");
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["a.example A 192.0.2.1", "b.example A 192.0.2.1"]);
+    assert_eq!(waiting(&engine), Some(0));
+    // Nor does a name that lies in no zone.
+    world.cluster.put("b", &["b.example A 192.0.2.1", "nowhere.invalid A 192.0.2.1"]);
+    rest(&engine).await;
+    assert_eq!(waiting(&engine), Some(0));
+}

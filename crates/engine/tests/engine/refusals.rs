@@ -219,3 +219,52 @@ async fn what_is_refused_by_a_zone_that_cannot_be_read_waits_for_the_zone() {
     after(&engine, MINUTE).await;
     assert!(is_live(&world, "a.example") && is_ready(&engine));
 }
+
+/// The moments within so many seconds at which something is written, in seconds.
+async fn attempts(world: &World, seconds: u32) -> Vec<f64> {
+    let (mut at, mut writes) = (Vec::new(), world.sim.calls().1);
+    for tenth in 0..10 * seconds {
+        tokio::time::sleep(SECOND / 10).await;
+        let now = world.sim.calls().1;
+        if now > writes {
+            at.push(f64::from(tenth) / 10.0);
+        }
+        writes = now;
+    }
+    at
+}
+
+/// At first soon, and no more seldom than what is mended may wait.
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_is_tried_4_to_75_seconds_apart() {
+    let (world, _engine) = refusing(1).await;
+    let at = attempts(&world, 1_200).await;
+    let apart: Vec<f64> = at.windows(2).map(|two| two[1] - two[0]).collect();
+    assert!(at[0] > 3.5 && at[0] < 5.5, "the first pause: {at:?}");
+    assert!(apart.iter().all(|pause| *pause > 3.5 && *pause < 75.5), "{apart:?}");
+    assert!(apart.last().is_some_and(|pause| *pause > 59.5), "{apart:?}");
+}
+
+/// An event does not live longer than an hour: what is refused on and on is reported once an hour, and not with every attempt.
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_for_hours_is_reported_once_an_hour() {
+    let (world, engine) = refusing(1).await;
+    for (minutes, reports) in [(58, 1), (4, 2), (52, 2), (12, 3)] {
+        after(&engine, minutes * MINUTE).await;
+        assert_eq!(times(&world, "b00", "RecordRefused"), reports);
+    }
+}
+
+/// What is refused for another reason than before is reported once more, at the next attempt.
+#[tokio::test(start_paused = true)]
+async fn another_reason_of_a_refusal_is_reported() {
+    let (world, engine) = refusing(1).await;
+    after(&engine, 10 * MINUTE).await;
+    assert_eq!(times(&world, "b00", "RecordRefused"), 1);
+    world.sim.deny(&[]);
+    world.sim.refuse(&["n00.bad.example"]);
+    after(&engine, 76 * SECOND).await;
+    assert_eq!(times(&world, "b00", "RecordRefused"), 2);
+    let said = world.reports.0.lock().unwrap().last().map(|note| note.message.clone());
+    assert!(said.as_ref().is_some_and(|text| text.contains("n00.bad.example")), "{said:?}");
+}

@@ -431,3 +431,40 @@ async fn a_name_whose_form_is_not_known_is_left_alone_and_asked_for_again() {
         engine.stop().await;
     }
 }
+
+/// 5: a zone that has failed for half a minute is not ready, and one that failed a moment ago is.
+#[tokio::test(start_paused = true)]
+async fn a_zone_that_has_failed_for_half_a_minute_is_not_ready() {
+    let world = many(3);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.sim.fault("example", Fault::Down);
+    world.cluster.put("s1", &["n1.example A 192.0.2.2"]);
+    tokio::time::sleep(Duration::from_secs(28)).await;
+    assert!(engine.health().is_ready(), "{:?}", engine.health());
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(!engine.health().is_ready());
+    assert!(engine.metrics().text().contains("zonewright_zone_ready{zone=\"sim/example\"} 0"));
+}
+
+/// 1: a process died between a create that merely adds and its reading back. Ours stays beside theirs, nobody's, and is reported to
+/// the object.
+#[tokio::test(start_paused = true)]
+async fn what_a_process_that_died_left_beside_a_foreign_record_is_nobodys() {
+    let world = World::new(&["example"]);
+    world.sim.split();
+    world.sim.blind();
+    let claim = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a";
+    let intent = Intent::new([&set("x.example A 192.0.2.1")], claim).to_string().replace(' ', "_");
+    world.sim.insert(&[&format!("a-x.example TXT \"{intent}\""), "x.example A 203.0.113.1 192.0.2.1"]);
+    let both = world.sim.records();
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert!(world.reports.has("a", "ForeignRecord"));
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(world.sim.all().len(), 1, "no claim stands: {:?}", world.sim.all());
+    world.cluster.delete("a");
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(world.sim.records(), both);
+}

@@ -23,6 +23,8 @@ pub(crate) struct Cluster {
     objects: Mutex<BTreeMap<String, (ObjectRef, Arc<Mapped>)>>,
     updates: Mutex<Vec<ObjectUpdate>>,
     state: Mutex<KindState>,
+    /// The view of another kind that the mapping of Services reads, where there is one.
+    nodes: Mutex<Option<KindState>>,
     changed: Notify,
     pub(crate) errors: Mutex<SourceErrors>,
     /// The last object that the slow pass showed.
@@ -51,6 +53,7 @@ impl Cluster {
             objects: Mutex::default(),
             updates: Mutex::default(),
             state: Mutex::new(KindState { complete: true, fresh: true, settled: true, ..KindState::default() }),
+            nodes: Mutex::default(),
             changed: Notify::new(),
             errors: Mutex::default(),
             reviewed: Mutex::default(),
@@ -168,6 +171,13 @@ impl Cluster {
         self.changed.notify_one();
     }
 
+    /// From now on the mapping of Services reads another kind, whose view is doubted because it looks empty, or not.
+    pub(crate) fn doubt_nodes(&self, number: Option<u64>) {
+        let state = KindState { fresh: true, settled: true, complete: number.is_none(), ..KindState::default() };
+        *self.nodes.lock().unwrap() = Some(KindState { doubted: number, ..state });
+        self.changed.notify_one();
+    }
+
     /// Whether there are objects that cannot be read.
     pub(crate) fn spoil(&self, unreadable: bool) {
         self.state.lock().unwrap().unreadable = usize::from(unreadable);
@@ -239,9 +249,12 @@ impl Source for Cluster {
         let kind: Arc<str> = Arc::from(SERVICES);
         let state = *self.state.lock().unwrap();
         let objects = self.objects.lock().unwrap().len();
+        let nodes = (*self.nodes.lock().unwrap()).map(|state| (Arc::from("nodes"), state));
+        let kinds: BTreeMap<Arc<str>, KindState> =
+            [(kind, KindState { objects, ..state })].into_iter().chain(nodes).collect();
         Evidence {
-            kinds: BTreeMap::from([(kind.clone(), KindState { objects, ..state })]),
-            resources: BTreeMap::from([(Arc::from("service"), BTreeSet::from([kind]))]),
+            resources: BTreeMap::from([(Arc::from("service"), kinds.keys().cloned().collect())]),
+            kinds,
             open: BTreeSet::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! The simulated world.
 
 mod cluster;
+mod log;
 mod provider;
 mod world;
 
@@ -8,6 +9,7 @@ use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl};
 
 pub(crate) use cluster::Cluster;
 use cluster::object;
+pub(crate) use log::Log;
 pub(crate) use provider::{Fault, Sim, is_claim};
 pub(crate) use world::{World, after, rest};
 

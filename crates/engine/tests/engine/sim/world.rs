@@ -43,6 +43,8 @@ pub(crate) struct MemoryState {
     pub(crate) full: AtomicBool,
     /// From now on nothing can be read.
     pub(crate) unreadable: AtomicBool,
+    /// How long each saving takes.
+    pub(crate) pace: Mutex<Duration>,
     pub(crate) approvals: Mutex<BTreeSet<String>>,
 }
 
@@ -56,6 +58,10 @@ impl StateStore for MemoryState {
     }
 
     async fn save(&self, document: &[u8]) -> Result<()> {
+        let pace = *self.pace.lock().unwrap();
+        if !pace.is_zero() {
+            tokio::time::sleep(pace).await;
+        }
         if self.full.load(Ordering::SeqCst) {
             return Err(Error::new(ErrorKind::Unauthorized, "save the state", "no right to write"));
         }

@@ -1,0 +1,71 @@
+//! What the engine says in its log, while a test listens.
+
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::DefaultGuard;
+use tracing::{Event, Level, Metadata, Subscriber};
+
+/// The messages of the thread that began it, as long as it lives.
+pub(crate) struct Log {
+    lines: Arc<Mutex<Vec<(Level, String)>>>,
+    _guard: DefaultGuard,
+}
+
+impl Log {
+    pub(crate) fn listen() -> Self {
+        let lines: Arc<Mutex<Vec<(Level, String)>>> = Arc::default();
+        let guard = tracing::subscriber::set_default(Listener(lines.clone()));
+        Self { lines, _guard: guard }
+    }
+
+    /// The messages so far of this level that hold a text.
+    pub(crate) fn lines(&self, level: Level, text: &str) -> Vec<String> {
+        let lines = self.lines.lock().unwrap();
+        lines.iter().filter(|(of, line)| *of == level && line.contains(text)).map(|(_, line)| line.clone()).collect()
+    }
+
+    /// The warnings so far that hold a text.
+    pub(crate) fn warnings(&self, text: &str) -> Vec<String> {
+        self.lines(Level::WARN, text)
+    }
+}
+
+struct Listener(Arc<Mutex<Vec<(Level, String)>>>);
+
+/// Keeps the message of an event.
+struct Message(String);
+
+impl Visit for Message {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "message" {
+            self.0 = format!("{value:?}");
+        }
+    }
+}
+
+impl Subscriber for Listener {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut message = Message(String::new());
+        event.record(&mut message);
+        self.0.lock().unwrap().push((*event.metadata().level(), message.0));
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
