@@ -84,7 +84,8 @@ impl Truth {
         own.filter(|_| keeps).map_or(serial, |own| serial.min(*own))
     }
 
-    /// Whether somebody else changed a name, or the claims on a key, after the daemon last read it.
+    /// Whether somebody else changed a name, or the claims on a key, after the daemon last read it. Where sets stand under identifiers, a
+    /// name is perhaps read for another one of them, right before that is written.
     fn is_news(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
         if !self.read_zones.contains_key(&(daemon, zone)) {
             return true;
@@ -92,7 +93,9 @@ impl Truth {
         let mut names: Vec<DnsName> = self.places(zone, key).into_iter().map(|(place, _)| place.name).collect();
         names.push(key.name.clone());
         let unseen = |name: &DnsName| {
-            let targeted = self.read_names.get(&(daemon, zone, name.clone())).map_or(0, |(serial, _)| *serial);
+            let targeted =
+                self.read_names.get(&(daemon, zone, name.clone())).filter(|_| !self.profile.capability.set_ids);
+            let targeted = targeted.map_or(0, |(serial, _)| *serial);
             let seen = self.told_by_listing(daemon, zone, name).max(targeted);
             let touched = self.touched.iter().filter(|((at, other), _)| *at == zone && other == name);
             let mut authors = touched.flat_map(|(_, by)| by);
