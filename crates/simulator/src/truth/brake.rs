@@ -157,12 +157,11 @@ impl Truth {
         sight: &Sight,
     ) -> bool {
         let key = step.key;
-        if !ADDRESSES.contains(&key.rtype) {
-            return false;
-        }
         let rows = self.rows();
-        let beside =
-            |other: &RecordKey| rows.takes_place(other, key) && other != key && ADDRESSES.contains(&other.rtype);
+        let addresses = |other: &RecordKey| [key.rtype, other.rtype].iter().all(|rtype| ADDRESSES.contains(rtype));
+        let beside = |other: &RecordKey| {
+            other != key && rows.takes_place(other, key) && (addresses(other) || rows.other_kind(other, key))
+        };
         let mut fits = |truth: &mut Self, other: &RecordKey| {
             let by = match truth.right(step.zone, other) {
                 Right::One { resource, .. } => resource,
