@@ -150,9 +150,6 @@ fn first_lane(report: &mut Report, options: Options, building: Building) {
     report.step("format", |_| format());
     report.step("check", |_| check::run());
     report.step("tests", |tally| tests(options, tally, building));
-    if !options.fast {
-        report.step("example", example);
-    }
 }
 
 /// The third lane waits for an end of this.
@@ -171,6 +168,7 @@ fn third_lane(built: &mpsc::Receiver<()>) -> Report {
     let _ = built.recv();
     report.step("lints", |_| lints());
     report.step("docs", |_| docs());
+    report.step("example", example);
     report
 }
 
@@ -222,23 +220,28 @@ fn example(tally: &mut Tally) -> Result<()> {
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
     let target = workspace::target()?;
     run_command(workspace::cargo()?.current_dir(&folder).args(["fmt", "--check"]))?;
-    let mut cargo = workspace::cargo()?;
+    let mut cargo = workspace::nice_cargo()?;
     cargo.current_dir(&folder).arg("test").args(SHARED_PROFILE).env("CARGO_TARGET_DIR", &target);
-    programs::run(cargo, &root, "", tally, |line| println!("{line}"))
+    said_at_the_end(cargo, "", tally)
 }
 
 /// The simulator, whose tests are there for a lane of their own.
 const SIMULATOR: &str = "zonewright-simulator";
 
 /// The simulator's tests at full length: 150,000 rounds take a minute with optimisation, and ten without. Overflows are found as
-/// in a build without. What the tests print appears at the end, so that it does not stand between the lines of the other lane.
+/// in a build without.
 fn simulation(tally: &mut Tally) -> Result<()> {
     let mut cargo = workspace::nice_cargo()?;
     cargo.args(["test", "--release", "--locked", "-p", SIMULATOR]);
     // Without optimisation over several crates it is built in a third less time, and plays a quarter slower: together that is less.
     cargo.args(["--config", "profile.release.overflow-checks=true", "--config", "profile.release.lto=\"off\""]);
+    said_at_the_end(cargo, " (release)", tally)
+}
+
+/// Runs tests beside the first lane. What they print appears at the end, so that it does not stand between the lines of that lane.
+fn said_at_the_end(cargo: Command, note: &str, tally: &mut Tally) -> Result<()> {
     let mut said = String::new();
-    let result = programs::run(cargo, &workspace::root()?, " (release)", tally, |line| {
+    let result = programs::run(cargo, &workspace::root()?, note, tally, |line| {
         said.push_str(line);
         said.push('\n');
     });
@@ -269,8 +272,10 @@ fn tests(options: Options, tally: &mut Tally, building: Building) -> Result<()> 
 /// The `cargo test` of everything that [`simulation`] leaves.
 fn test_command(options: Options, skips: &SkipFile) -> Result<Command> {
     let mut cargo = workspace::cargo()?;
+    let this = std::env::current_exe().context("this program is not found")?;
     cargo
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
+        .env("ZONEWRIGHT_XTASK", this)
         .args(FULL)
         .env("ZONEWRIGHT_SKIPS", &skips.0)
         .env("RUST_TEST_THREADS", threads());
