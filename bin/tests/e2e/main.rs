@@ -52,6 +52,12 @@ mod kubeconfig;
 mod load;
 mod look;
 mod manifests;
+#[cfg(all(
+    feature = "provider-route53",
+    feature = "provider-webhook",
+    feature = "registry-dynamodb",
+    feature = "webhook-server"
+))]
 mod migrate;
 mod moves;
 mod objects;
