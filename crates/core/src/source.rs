@@ -9,6 +9,9 @@ use crate::endpoint::{KindId, Mapped, ObjectRef};
 use crate::explain::{Consideration, Subject};
 use crate::name::DnsName;
 
+/// From this many objects of a kind on, a list without any is doubted.
+pub const DOUBT_FROM: usize = 3;
+
 /// What became of one object since it was last taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectState {
@@ -87,8 +90,8 @@ pub struct KindState {
     /// It is not waited for any longer: it was listed, or could not be, as long as the source tries at the start.
     pub settled: bool,
     /// Where it is not complete only because it looks empty, or because the server no longer knows the kind: the number of
-    /// that doubt, another one each time it begins anew; 0 where the kind was denied from the beginning. An operator may
-    /// accept it for deletes that were shown with it.
+    /// that doubt, another one each time it begins anew; 0 where it was so from the beginning. An operator may accept it for
+    /// deletes that were shown with it.
     pub doubted: Option<u64>,
     /// Number of objects held.
     pub objects: usize,

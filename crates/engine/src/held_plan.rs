@@ -32,6 +32,8 @@ pub(crate) fn publish(
     }
     let (scope, reason, floor) = match brake {
         Some(Hold { scope, reason, floor }) => (scope, Some(reason), floor),
+        // Doubt about a kind is the same in every zone.
+        None if !deletes.kinds.is_empty() => (BrakeScope::Process, None, false),
         None => (BrakeScope::Zone, None, false),
     };
     let reason = [reason, deletes.doubt.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ");

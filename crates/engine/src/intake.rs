@@ -13,7 +13,9 @@ use zonewright_core::desired::Taken;
 use zonewright_core::source::{Evidence, SourceErrors};
 
 use crate::context::EngineContext;
+use crate::emptied::{self, evidence_of};
 use crate::filtered;
+use crate::known_kinds::EmptiedKinds;
 use crate::measure::Measure;
 use crate::metrics::ByKind;
 use crate::quotas;
@@ -118,11 +120,13 @@ impl Intake {
             self.took(taken);
         }
         self.trust(evidence_of(&context).no_better_than(&before));
+        context.state.emptied(EmptiedKinds::applied);
         context.remaps.take(reported);
         if round && !everything {
             let taken = self.passes.step(&context);
             self.took(taken);
         }
+        emptied::settle(&context);
         self.grace();
         self.start();
         let first_pass = !self.measured && context.has_started() && context.all_planned();
@@ -164,7 +168,9 @@ impl Intake {
         let metrics = &self.context.metrics;
         metrics.source_errors.inc_by(failures - std::mem::replace(&mut self.failures, failures).min(failures));
         metrics.source_faults.set(i64::try_from(standing.len()).unwrap_or(i64::MAX));
-        self.context.desired_state().errors = SourceErrors { failures, standing, unread };
+        let mut errors = SourceErrors { failures, standing, unread };
+        emptied::explain(&self.context.state, &mut errors);
+        self.context.desired_state().errors = errors;
     }
 
     /// Takes over how far the sources' views can be trusted; what waited for it is looked at again.
@@ -177,16 +183,14 @@ impl Intake {
             e.kinds.iter().map(|(kind, state)| (kind.clone(), state.is_evidence(), state.unreadable > 0)).collect()
         };
         let moved = trust(&desired_state.evidence) != trust(&evidence);
-        let seen: Vec<String> =
-            evidence.kinds.iter().filter(|(_, s)| s.objects > 0).map(|(k, _)| k.to_string()).collect();
         for (kind, state) in &evidence.kinds {
             let label = ByKind { kind: kind.to_string() };
             self.context.metrics.objects.get_or_create(&label).set(i64::try_from(state.objects).unwrap_or(i64::MAX));
             self.context.metrics.evidence.get_or_create(&label).set(i64::from(state.is_evidence()));
         }
+        emptied::remember(&self.context.state, &evidence);
         desired_state.evidence = evidence;
         drop(desired_state);
-        self.context.state.saw(seen);
         if moved {
             self.context.zone_handles().iter().for_each(|handle| handle.inbox.recheck());
         }
@@ -230,15 +234,6 @@ impl Intake {
             self.context.zone_handles().iter().for_each(|handle| handle.inbox.wake());
         }
     }
-}
-
-/// How far the views of all sources can be trusted now.
-fn evidence_of(context: &EngineContext) -> Evidence {
-    let mut evidence = Evidence::default();
-    for source in &context.sources {
-        evidence.merge(source.evidence());
-    }
-    evidence
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::changes::{Changes, Numbers};
 use crate::context::EngineContext;
+use crate::emptied;
 use crate::provider_instance::ProviderInstance;
 use crate::zone_handle::ZoneHandle;
 
@@ -112,6 +113,8 @@ pub(crate) fn outcome(context: &EngineContext) -> Outcome {
         context.look_whether_all_planned();
         outcome.unfinished = true;
     }
+    // What waited for a kind that looked empty is planned once more.
+    outcome.unfinished = outcome.unfinished || emptied::settle(context);
     outcome.held = context.state.held().iter().map(|(_, plan)| plan.held.len()).sum();
     outcome
 }

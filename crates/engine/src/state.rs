@@ -18,6 +18,7 @@ use zonewright_core::store::StateStore;
 use zonewright_core::zone::{InstanceId, ZoneId};
 
 use crate::brake_ledger::BrakeLedger;
+use crate::known_kinds::{EmptiedKinds, KnownKinds};
 use crate::pins::Pin;
 pub(crate) use crate::state_document::ZoneState;
 use crate::state_document::{StateDocument, read};
@@ -41,7 +42,7 @@ enum Trust {
 /// The kinds that the saved document speaks of; `None` if there may be one and it cannot be read, which [`State::load`] says.
 pub(crate) async fn seen(store: &dyn StateStore) -> Option<BTreeSet<String>> {
     match read(store).await {
-        Ok(document) => Some(document.unwrap_or_default().seen),
+        Ok(document) => Some(document.unwrap_or_default().kinds.seen),
         Err(error) if error.kind == ErrorKind::Unauthorized => Some(BTreeSet::new()),
         Err(_) => None,
     }
@@ -60,6 +61,8 @@ struct Inner {
     document: StateDocument,
     ledger: BrakeLedger,
     trust: Trust,
+    /// Kinds that look empty, and did not to the process before.
+    emptied: EmptiedKinds,
     /// Whether the document changed since it was last saved. It is set with the change: else a saving between the two would pass
     /// it by.
     dirty: bool,
@@ -107,7 +110,8 @@ impl State {
     }
 
     fn of(store: Arc<dyn StateStore>, document: StateDocument, trust: Trust) -> Self {
-        let inner = Inner { document, ledger: BrakeLedger::default(), trust, dirty: false };
+        let emptied = EmptiedKinds::of(&document.kinds);
+        let inner = Inner { document, ledger: BrakeLedger::default(), trust, emptied, dirty: false };
         Self {
             store,
             inner: Mutex::new(inner),
@@ -150,6 +154,7 @@ impl State {
                 for (zone, state) in &mut earlier.zones {
                     state.held = state.held.take().filter(|_| !inner.ledger.knows(zone));
                 }
+                inner.emptied.join(&earlier.kinds);
                 inner.document.join(earlier);
                 // Whether it may be written now is found out with the next saving.
                 inner.trust = if denied { Trust::MemoryOnly } else { Trust::Sound };
@@ -173,7 +178,11 @@ impl State {
 
     /// Why no counted delete may rest on the kept state now, if that is so.
     pub(crate) fn in_doubt(&self) -> Option<String> {
-        match &self.lock().trust {
+        let inner = self.lock();
+        match &inner.trust {
+            _ if inner.emptied.is_unknown_to_plans() => {
+                Some("what the saved state says of kinds is not looked at yet".to_owned())
+            }
             Trust::Sound | Trust::MemoryOnly | Trust::Denied => None,
             Trust::Unread(why) => Some(format!("the state of the brake cannot be read ({why})")),
             Trust::Unsaved(why) => Some(format!("the state of the brake cannot be saved ({why})")),
@@ -357,16 +366,17 @@ impl State {
         [inner.document.zones.len(), inner.ledger.len()]
     }
 
-    /// Remembers kinds of which objects are seen.
-    pub(crate) fn saw(&self, kinds: impl IntoIterator<Item = String>) {
-        let mut inner = self.lock();
-        let seen = &mut inner.document.seen;
-        let before = seen.len();
-        seen.extend(kinds);
-        let grew = seen.len() != before;
-        drop(inner);
-        if grew {
-            self.touch();
+    /// Looks at the kinds that look empty, or changes which of them do: that is not saved.
+    pub(crate) fn emptied<T>(&self, change: impl FnOnce(&mut EmptiedKinds) -> T) -> T {
+        change(&mut self.lock().emptied)
+    }
+
+    /// Changes what is known of kinds. `change` says whether it did; it is saved soon then.
+    pub(crate) fn kinds(&self, change: impl FnOnce(&mut KnownKinds, &mut EmptiedKinds) -> bool) {
+        let inner = &mut *self.lock();
+        if change(&mut inner.document.kinds, &mut inner.emptied) {
+            inner.dirty = true;
+            self.changed.notify_one();
         }
     }
 

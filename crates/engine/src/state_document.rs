@@ -10,6 +10,7 @@ use zonewright_core::guard::{Approval, BrakeScope, HeldPlan, JointPlan, Window, 
 use zonewright_core::record::RecordKey;
 use zonewright_core::store::StateStore;
 
+use crate::known_kinds::KnownKinds;
 use crate::pins::Pin;
 
 /// What is kept of one zone.
@@ -51,9 +52,9 @@ pub(crate) struct StateDocument {
     /// Zones by their key as text.
     #[serde(default)]
     pub(crate) zones: BTreeMap<String, ZoneState>,
-    /// Kinds of which objects were seen.
-    #[serde(default)]
-    pub(crate) seen: BTreeSet<String>,
+    /// What is known of the kinds that sources read.
+    #[serde(flatten)]
+    pub(crate) kinds: KnownKinds,
     /// Approvals that were taken from where the document is kept, and still stand there: each counts once.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) taken: BTreeSet<String>,
@@ -87,7 +88,7 @@ impl StateDocument {
             own.pins.extend(state.pins);
             own.held = own.held.take().or(state.held);
         }
-        self.seen.extend(earlier.seen);
+        self.kinds.join(earlier.kinds);
         self.taken.extend(earlier.taken);
     }
 
@@ -97,7 +98,7 @@ impl StateDocument {
             zone.window.taken_over(now);
             for approval in &mut zone.approvals {
                 approval.until = approval.until.min(now.plus(approval_ttl));
-                // Only a kind that was denied from the beginning is doubted by a new process for the same reason.
+                // Only what looked so from the beginning is doubted by a new process for the same reason.
                 approval.kinds.retain(|_, doubt| *doubt == 0);
             }
         }

@@ -37,7 +37,7 @@ async fn the_document_comes_back_from_the_store() {
         zone.window.deleted([(&key, None)], Timestamp(0));
         zone.held = Some(held("abc", "a.example A 192.0.2.1", BrakeScope::Zone));
     });
-    state.saw(["services".to_owned()]);
+    state.kinds(|known, _| known.seen.insert("services".to_owned()));
     assert_eq!(state.approve("nope", Timestamp(9)), None);
     assert_eq!(state.approve("abc", Timestamp(9)), Some(("i/z".to_owned(), 1)));
     let standing = BTreeSet::from(["abc".to_owned()]);

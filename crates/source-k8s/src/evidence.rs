@@ -7,13 +7,10 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use zonewright_core::source::KindState;
+use zonewright_core::source::{DOUBT_FROM, KindState};
 
 /// How long a view stays fresh after its watch was lost.
 pub const GRACE: Duration = Duration::from_secs(30);
-
-/// From this many objects on, a list without any is doubted.
-pub const DOUBT_FROM: usize = 3;
 
 /// The connection behind a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

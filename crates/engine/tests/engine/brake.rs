@@ -51,6 +51,7 @@ async fn many_small_zones_are_not_emptied_one_by_one() {
     engine.stop().await;
     let before = world.sim.all();
     world.cluster.vanish_all();
+    world.cluster.put("asks for nothing", &[]);
     let engine = world.start().await;
     let outcome = rest(&engine).await;
     assert_eq!((world.sim.all() == before, outcome.held), (true, 270));

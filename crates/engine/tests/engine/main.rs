@@ -10,6 +10,7 @@ mod brake;
 mod cloud;
 mod configmap;
 mod contested;
+mod emptied;
 mod evidence;
 mod exchange;
 mod forged;

@@ -178,6 +178,13 @@ impl Cluster {
         self.changed.notify_one();
     }
 
+    /// From now on the mapping of Services reads another kind, of which there are so many objects.
+    pub(crate) fn nodes(&self, objects: usize) {
+        let state = KindState { complete: true, fresh: true, settled: true, objects, ..KindState::default() };
+        *self.nodes.lock().unwrap() = Some(state);
+        self.changed.notify_one();
+    }
+
     /// Whether there are objects that cannot be read.
     pub(crate) fn spoil(&self, unreadable: bool) {
         self.state.lock().unwrap().unreadable = usize::from(unreadable);
