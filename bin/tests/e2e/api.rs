@@ -113,6 +113,47 @@ fn an_empty_cluster_deletes_nothing_until_that_is_approved() {
     drop(folder);
 }
 
+/// It comes back so while no daemon runs: the next ones remember what was there, and believe it no more than that one would have.
+#[test]
+fn a_daemon_that_starts_with_an_empty_cluster_deletes_nothing_until_that_is_approved() {
+    needs!(Bind);
+    let (mut kube, site) = (own(), Site::start(Bind));
+    let space = Space::new(&kube);
+    space.services(5, ZONE);
+    let line = site.line(&space).without("--namespace").arg("--interval=1s");
+    let state = format!("--state-dir={}", space.state_dir());
+    let mut daemon = line.start();
+    until("five names", SOON, || site.ours().len() == 5);
+    daemon.ready();
+    let _folder = space.into_state();
+    assert!(daemon.terminate().status.success());
+    let serial = site.serial();
+    kube.wipe_and_restart();
+    grant(&kube);
+
+    daemon = line.start();
+    daemon.unready(
+        &["services: not read completely: its list holds no object, and an earlier process saw 3 or more"],
+        LATER,
+    );
+    daemon.measures(HELD, 5.0);
+    daemon.kill();
+    daemon = line.start();
+    daemon.measures(HELD, 5.0);
+    assert_eq!(site.serial(), serial, "not one update");
+
+    let plans = command(&["plans", &state]);
+    let plans = String::from_utf8(plans.stdout).expect("text");
+    let hash = plans.split(' ').next().expect("a hash").to_owned();
+    let approved = command(&["approve", &hash, &state]);
+    assert!(String::from_utf8_lossy(&approved.stdout).contains("5 deletes in zone"), "{plans}{approved:?}");
+    site.shows(&[]);
+    daemon.says(&["no delete waits for this kind: it is taken to be empty", "services"]);
+    daemon.ready_within(LATER);
+    assert!(daemon.terminate().status.success());
+    line.start().ready_within(LATER);
+}
+
 /// Many objects vanish while the daemon hears nothing, and others stay: the list is not empty, so it is the brake that
 /// holds.
 #[test]

@@ -95,12 +95,19 @@ pub struct KindState {
     pub doubted: Option<u64>,
     /// Number of objects held.
     pub objects: usize,
+    /// Number of those among them that the API server makes for itself, which say nothing about the others.
+    pub of_server: usize,
     /// Number of objects that are there and cannot be read. What they asked for is kept by the labels of its claims
     /// ([`crate::endpoint::Unknown`]); where a claim has no label, nothing that rests on the kind may go.
     pub unreadable: usize,
 }
 
 impl KindState {
+    /// Number of objects whose being there says something about the others.
+    pub fn telling(self) -> usize {
+        self.objects.saturating_sub(self.of_server)
+    }
+
     /// Whether a delete may rest on this kind.
     pub fn is_evidence(self) -> bool {
         self.complete && self.fresh

@@ -53,7 +53,7 @@ pub(crate) fn settle(context: &EngineContext) -> bool {
     }
     let mut desired_state = context.desired_state();
     for (kind, state) in &mut desired_state.evidence.kinds {
-        if ended.contains(&**kind) && state.objects == 0 && state.doubted == Some(FROM_THE_START) {
+        if ended.contains(&**kind) && state.telling() == 0 && state.doubted == Some(FROM_THE_START) {
             *state = KindState { complete: true, doubted: None, ..*state };
         }
     }

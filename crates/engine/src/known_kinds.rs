@@ -38,7 +38,7 @@ impl KnownKinds {
                 news |= self.seen.insert(kind.to_string());
             }
             let known = self.several.contains(&**kind);
-            if state.is_evidence() && known != (state.objects >= DOUBT_FROM) {
+            if state.is_evidence() && known != (state.telling() >= DOUBT_FROM) {
                 news |= if known { self.several.remove(&**kind) } else { self.several.insert(kind.to_string()) };
             }
         }
@@ -119,7 +119,7 @@ impl EmptiedKinds {
             if !state.complete || !self.kinds.contains(&**kind) {
                 continue;
             }
-            if state.objects > 0 {
+            if state.telling() > 0 {
                 self.kinds.remove(&**kind);
                 self.doubted.remove(&**kind);
                 continue;

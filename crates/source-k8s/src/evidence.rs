@@ -145,11 +145,11 @@ impl KindTrust {
         [stale, given_up].into_iter().flatten().filter(|at| *at > now).min()
     }
 
-    /// The trust at `now` in a view of so many objects, all of them readable.
+    /// The trust at `now` in a view of so many objects, all of them readable and none of them the server's own.
     pub fn state(&self, objects: usize, now: Instant) -> KindState {
         let (complete, fresh) = (self.is_complete(), self.is_fresh(now));
         let (settled, doubted) = (self.is_settled(now), self.doubted());
-        KindState { complete, fresh, settled, objects, doubted, unreadable: 0 }
+        KindState { complete, fresh, settled, objects, doubted, ..KindState::default() }
     }
 
     /// The number of the doubt that an operator may accept, if that is what the view lacks.

@@ -381,10 +381,11 @@ impl Index {
     }
 }
 
+/// Namespace and name of what [`is_servers_own`].
+const SERVERS_OWN: (&str, &str) = ("default", "kubernetes");
+
 /// The Service `default/kubernetes` and its slice. Every API server makes them itself, also one that has just lost everything
 /// that it knew: that they are there does not show that a list is whole.
 fn is_servers_own(key: &ObjectKey) -> bool {
-    matches!(key.kind, Kind::Service | Kind::EndpointSlice)
-        && &*key.namespace == "default"
-        && &*key.name == "kubernetes"
+    matches!(key.kind, Kind::Service | Kind::EndpointSlice) && (&*key.namespace, &*key.name) == SERVERS_OWN
 }

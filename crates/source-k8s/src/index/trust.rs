@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use zonewright_core::endpoint::KindId;
 use zonewright_core::source::{Evidence, KindState};
 
-use super::Index;
+use super::{Index, SERVERS_OWN, is_servers_own};
 use crate::evidence::KindTrust;
 use crate::kind::Kind;
 use crate::store::ObjectKey;
@@ -22,6 +22,8 @@ impl Index {
 
     fn state(&self, kind: Kind, view: &KindTrust, now: Instant) -> KindState {
         let mut state = view.state(self.store.len(kind), now);
+        let own = self.store.object(kind, SERVERS_OWN.0, SERVERS_OWN.1).filter(|object| is_servers_own(&object.key()));
+        state.of_server = usize::from(own.is_some());
         state.unreadable = self.unread.of_kind(kind).count();
         // The nameless one comes first.
         let nameless = self.unread.of_kind(kind).next().is_some_and(|key| key.name.is_empty());

@@ -186,6 +186,17 @@ async fn deletes_one_by_one_are_no_doubt() {
     assert_eq!(letters(&source), "cfs");
 }
 
+/// It is there after a restart that has lost everything, too.
+#[tokio::test(start_paused = true)]
+async fn the_servers_own_service_is_counted_apart() {
+    let source = source();
+    let own = || balancer("default", "kubernetes", "", "192.0.2.1");
+    source.feed(list(KIND, services(3).into_iter().chain([own()])));
+    assert_eq!((state(&source).objects, state(&source).telling()), (4, 3));
+    source.feed(list(KIND, [own()]));
+    assert_eq!((state(&source).objects, state(&source).telling()), (1, 0));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_vanished_folder_of_files_is_doubted_like_a_list() {
     let source = source();
