@@ -2,11 +2,14 @@
 //! The sentences are the table's (`zonewright_core::explain::Cause`), so what is compared is the name of the cause and what was filled in.
 
 mod daemons;
+#[cfg(feature = "provider-route53")]
 mod early;
 mod held;
 mod objects;
 mod offline;
+#[cfg(all(feature = "provider-clouddns", feature = "provider-route53"))]
 mod routing;
+#[cfg(feature = "provider-route53")]
 mod served;
 mod table;
 
