@@ -174,7 +174,7 @@ fn a_pass_finds_what_was_lost() {
 #[test]
 fn the_next_end_of_a_grace_is_known_without_a_look_at_what_waits() {
     let mut waits = Waits::default();
-    let claimant = |who: &str| Arc::new(Claimant::new(&Arc::from("service"), &object("Service", who)));
+    let claimant = |who: &str| Arc::new(Claimants::default().claimant(&Arc::from("service"), &object("Service", who)));
     let (a, b, grace) = (claimant("a"), claimant("b"), Duration::from_millis(10));
     waits.begin(&a, &name("x.example"), Timestamp(1));
     waits.begin(&a, &name("x.example"), Timestamp(3));
