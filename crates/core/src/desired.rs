@@ -21,6 +21,7 @@ use by_name::ByName;
 use claimant::{Claimant, Claimants};
 use mapped::{asked_by, labels_of, names_of, requests_at};
 pub use taken::{Asked, Edit, Taken, Waiting};
+use thin_vec::ThinVec;
 use tombstones::Tombstones;
 use waits::Waits;
 
@@ -51,7 +52,7 @@ pub struct Desired {
     /// How many names were gone through in walks over all of them.
     walked: AtomicU64,
     /// Objects of which not everything is known that they ask for.
-    unknown: BTreeMap<Arc<Claimant>, Vec<Unknown>>,
+    unknown: BTreeMap<Arc<Claimant>, ThinVec<Unknown>>,
     /// When objects came of which nothing was known before, and which may have published something without a label.
     unlabelled_since: Option<Timestamp>,
 }
@@ -224,7 +225,7 @@ impl Desired {
             return mapped;
         }
         let wait = |name: &DnsName| Pending { name: name.clone(), resource: None, reason: unknown.reason.clone() };
-        let pending: Vec<Pending> = mapped.pending.iter().cloned().chain(names.into_iter().map(wait)).collect();
+        let pending = mapped.pending.iter().cloned().chain(names.into_iter().map(wait)).collect();
         Arc::new(Mapped { pending, ..Mapped::clone(&mapped) })
     }
 
