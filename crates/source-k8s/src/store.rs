@@ -4,7 +4,6 @@
 //! mapper asks for. What must hold: an object is held once, under the namespace and name that its own metadata state,
 //! and every index agrees with the table.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -246,12 +245,10 @@ impl Object {
     }
 
     /// The labels that selectors are held against: those of a Pod, or those that a Service itself selects by.
-    pub fn selectable(&self) -> Option<Cow<'_, TextMap>> {
+    pub fn selectable(&self) -> Option<&TextMap> {
         match &self.body {
-            Body::Pod(pod) => Some(Cow::Borrowed(&pod.metadata.labels)),
-            Body::Service(service) => {
-                Some(Cow::Owned(service.spec.selector.iter().map(|(k, v)| (&**k, &**v)).collect()))
-            }
+            Body::Pod(pod) => Some(&pod.metadata.labels),
+            Body::Service(service) => Some(&service.spec.selector),
             _ => None,
         }
     }
