@@ -232,6 +232,16 @@ impl Object {
         ObjectKey { kind: self.kind, namespace, name: Arc::clone(&meta.name) }
     }
 
+    /// One text for the namespace of many objects, each of which nothing else has yet.
+    pub(crate) fn share_namespace(&mut self, known: &mut BTreeSet<Arc<str>>) {
+        let Some(meta) = self.body.meta_mut() else { return };
+        if let Some(known) = known.get(&meta.namespace) {
+            meta.namespace = Arc::clone(known);
+        } else {
+            known.insert(Arc::clone(&meta.namespace));
+        }
+    }
+
     /// Points to the object.
     pub fn reference(&self) -> ObjectRef {
         self.meta().object_ref(self.kind)
