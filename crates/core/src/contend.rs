@@ -138,7 +138,7 @@ pub fn contend(name: &DnsName, endpoints: &[&Endpoint], rules: NameRules, scene:
     };
     let mut rows: BTreeMap<Option<SetId>, BTreeMap<RecordType, Vec<&Endpoint>>> = BTreeMap::new();
     for endpoint in endpoints {
-        rows.entry(endpoint.set_id.clone()).or_default().entry(endpoint.rtype).or_default().push(endpoint);
+        rows.entry(endpoint.extras.set_id.clone()).or_default().entry(endpoint.rtype).or_default().push(endpoint);
     }
     for (set_id, mut types) in rows {
         let at = |rtype| RecordKey { name: name.clone(), rtype, set_id: set_id.clone() };
@@ -358,11 +358,11 @@ impl<'a> Side<'a> {
             key,
             targets: self.targets.clone(),
             ttl: self.ttl(key_type, speaker),
-            routing: speaker.routing.clone(),
-            properties: speaker.properties.clone(),
+            routing: speaker.extras.routing.clone(),
+            properties: speaker.extras.properties.clone(),
             origin: speaker.origin.clone(),
             resource: speaker.resource.clone(),
-            labels: speaker.labels.clone(),
+            labels: speaker.extras.labels.clone(),
             policy: speaker.policy,
             objects: self.endpoints.iter().map(|e| e.origin.object.clone()).collect(),
         }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::claim::{ClaimRank, OwnerId};
+use crate::endpoint::EndpointExtras;
 use crate::testing::{aged, endpoint, name, set};
 use std::collections::HashMap;
 
@@ -189,7 +190,7 @@ fn a_holder_that_changes_to_a_cname_keeps_the_name() {
 
 #[test]
 fn set_identifiers_do_not_contend() {
-    let with = |id, e: Endpoint| Endpoint { set_id: SetId::new(id), ..e };
+    let with = |id, e: Endpoint| e.with(|extras| extras.set_id = SetId::new(id));
     let all = [
         with("a", endpoint("Ingress", "a", "app.example A 192.0.2.1")),
         with("b", endpoint("Ingress", "b", "app.example CNAME lb.example")),
@@ -296,7 +297,8 @@ fn one_namespace_also_binds_joined_holders_and_inherited_unions() {
 /// `line` as a weighted set under the identifier `id`.
 fn weighted(who: &str, id: &str, line: &str) -> Endpoint {
     let routing = Routing::Weighted { weight: 1 };
-    Endpoint { set_id: SetId::new(id), routing, ..endpoint("Ingress", who, line) }
+    let extras = EndpointExtras { set_id: SetId::new(id), routing, ..EndpointExtras::default() };
+    Endpoint { extras: extras.into(), ..endpoint("Ingress", who, line) }
 }
 
 #[test]
@@ -346,7 +348,7 @@ fn the_holder_keeps_a_name_as_alias_too() {
     let alias = |host: &str| crate::record::AliasTarget { target: host.into(), zone: None, evaluate_health: false };
     let asking = |who: &str, age, host: &str| {
         let endpoint = aged(age, endpoint("Ingress", who, "app.example A 192.0.2.1"));
-        Endpoint { targets: Targets::Alias(alias(host)), ..endpoint }
+        Endpoint { targets: Targets::Alias(Box::new(alias(host))), ..endpoint }
     };
     let published =
         RecordSet { data: crate::record::RecordData::Alias(alias("lb-a.test")), ..set("app.example A 192.0.2.1") };

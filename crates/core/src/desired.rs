@@ -18,9 +18,10 @@ use std::time::Duration;
 
 use askers::Askers;
 use by_name::ByName;
-use claimant::Claimant;
+use claimant::{Claimant, Claimants};
 use mapped::{asked_by, labels_of, names_of, requests_at};
 pub use taken::{Asked, Edit, Taken, Waiting};
+use thin_vec::ThinVec;
 use tombstones::Tombstones;
 use waits::Waits;
 
@@ -33,7 +34,9 @@ use crate::source::{ObjectState, ObjectUpdate, Update};
 /// What sources reported so far.
 #[derive(Debug, Default)]
 pub struct Desired {
+    /// What each object asks for, as each source reads it.
     claimants: HashMap<Arc<Claimant>, ByName>,
+    readings: Claimants,
     /// Who asks for each name.
     names: BTreeMap<DnsName, Askers>,
     /// The objects of each namespace, in order.
@@ -49,7 +52,7 @@ pub struct Desired {
     /// How many names were gone through in walks over all of them.
     walked: AtomicU64,
     /// Objects of which not everything is known that they ask for.
-    unknown: BTreeMap<Arc<Claimant>, Vec<Unknown>>,
+    unknown: BTreeMap<Arc<Claimant>, ThinVec<Unknown>>,
     /// When objects came of which nothing was known before, and which may have published something without a label.
     unlabelled_since: Option<Timestamp>,
 }
@@ -88,6 +91,9 @@ impl Desired {
         if names > self.laid_out + self.laid_out / 4 || names < self.laid_out / 2 {
             self.laid_out = names;
             self.names = std::mem::take(&mut self.names).into_iter().collect();
+            for objects in self.namespaces.values_mut() {
+                *objects = std::mem::take(objects).into_iter().collect();
+            }
             self.claimants.shrink_to_fit();
         }
     }
@@ -100,7 +106,7 @@ impl Desired {
     }
 
     fn take_one(&mut self, object: ObjectUpdate, now: Timestamp, complete: bool, taken: &mut Taken) {
-        let claimant = Arc::new(Claimant::new(&object.source, &object.object));
+        let claimant = Arc::new(self.readings.claimant(&object.source, &object.object));
         match object.state {
             ObjectState::Present(mapped) => {
                 let mapped = self.carry(&claimant, mapped, now, complete);
@@ -219,7 +225,7 @@ impl Desired {
             return mapped;
         }
         let wait = |name: &DnsName| Pending { name: name.clone(), resource: None, reason: unknown.reason.clone() };
-        let pending: Vec<Pending> = mapped.pending.iter().cloned().chain(names.into_iter().map(wait)).collect();
+        let pending = mapped.pending.iter().cloned().chain(names.into_iter().map(wait)).collect();
         Arc::new(Mapped { pending, ..Mapped::clone(&mapped) })
     }
 

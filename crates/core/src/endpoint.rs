@@ -1,18 +1,21 @@
 //! What objects ask for: endpoints, where they come from, and what could not be read.
 
+mod extras;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+pub use extras::{EndpointExtras, Extras, Labels};
 use serde::{Deserialize, Serialize};
+use thin_vec::ThinVec;
 
 use crate::choice::Choice;
 use crate::name::DnsName;
-use crate::options::Properties;
 use crate::rdata::{Members, RData};
-use crate::record::{AliasTarget, RecordData, RecordKey, Routing, SetId, Ttl};
+use crate::record::{AliasTarget, RecordData, RecordKey, Ttl};
 use crate::rtype::RecordType;
 
 /// A kind of object that a source reads, by resource and group: `services`, `endpointslices.discovery.k8s.io`.
@@ -107,9 +110,6 @@ pub struct Origin {
     pub choice: Option<Choice>,
 }
 
-/// Labels that a claim carries, as key and value, sorted by key.
-pub type Labels = Box<[(Arc<str>, Arc<str>)]>;
-
 /// How objects that ask for one name share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sharing {
@@ -162,7 +162,7 @@ pub enum Targets {
     /// Record data in the order in which the object states it, each once.
     Records(Vec<RData>),
     /// A provider alias.
-    Alias(AliasTarget),
+    Alias(Box<AliasTarget>),
 }
 
 impl Targets {
@@ -187,7 +187,7 @@ impl From<&RecordData> for Targets {
     fn from(data: &RecordData) -> Self {
         match data {
             RecordData::Records(records) => Self::Records(records.clone()),
-            RecordData::Alias(alias) => Self::Alias(alias.clone()),
+            RecordData::Alias(alias) => Self::Alias(Box::new(alias.clone())),
             RecordData::Items(items) => {
                 Self::Records(items.iter().flat_map(|item| item.records.iter().cloned()).collect())
             }
@@ -199,8 +199,8 @@ impl From<&RecordData> for Targets {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zonewright_core::endpoint::{Endpoint, ObjectRef, Origin, Sharing, Targets};
-/// use zonewright_core::record::Routing;
+/// use zonewright_core::endpoint::{Endpoint, EndpointExtras, ObjectRef, Origin, Sharing, Targets};
+/// use zonewright_core::record::SetId;
 /// use zonewright_core::{DnsName, RData, RecordType};
 ///
 /// let object = ObjectRef {
@@ -215,16 +215,14 @@ impl From<&RecordData> for Targets {
 ///     rtype: RecordType::A,
 ///     targets: Targets::Records(vec![RData::parse(RecordType::A, "192.0.2.1").unwrap()]),
 ///     ttl: None,
-///     set_id: None,
-///     routing: Routing::Simple,
-///     properties: [].into(),
 ///     origin: Arc::new(Origin { source: "service".into(), rank: 0, object, created: Some(1_700_000_000), choice: None }),
 ///     resource: Some("service/shop/web".into()),
-///     labels: Box::default(),
 ///     sharing: Sharing::Holder,
 ///     policy: None,
+///     extras: EndpointExtras { set_id: SetId::new("blue"), ..EndpointExtras::default() }.into(),
 /// };
 /// assert_eq!(endpoint.to_string(), "web.example.com A 192.0.2.1");
+/// assert!(endpoint.extras.routing.is_simple());
 /// # Ok::<(), zonewright_core::name::NameError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,28 +235,29 @@ pub struct Endpoint {
     pub targets: Targets,
     /// TTL; `None` leaves it to the provider.
     pub ttl: Option<Ttl>,
-    /// Set identifier, where a routing policy needs one.
-    pub set_id: Option<SetId>,
-    /// Routing policy, where the source knows it; most providers read theirs from `properties`.
-    pub routing: Routing,
-    /// Provider-specific properties as stated.
-    pub properties: Properties,
     /// Where it comes from.
     pub origin: Arc<Origin>,
     /// The label that external-dns would write into the claim, e.g. `service/default/web`; absent where it writes none.
     pub resource: Option<Arc<str>>,
-    /// Further labels for the claim, by key; only a DNSEndpoint and the connector protocol can state any.
-    pub labels: Labels,
     /// How it shares its name.
     pub sharing: Sharing,
     /// The object's own policy.
     pub policy: Option<ObjectPolicy>,
+    /// What few endpoints have.
+    pub extras: Extras,
 }
 
 impl Endpoint {
     /// The key of the record set that is asked for.
     pub fn key(&self) -> RecordKey {
-        RecordKey { name: self.name.clone(), rtype: self.rtype, set_id: self.set_id.clone() }
+        RecordKey { name: self.name.clone(), rtype: self.rtype, set_id: self.extras.set_id.clone() }
+    }
+
+    /// The same with other extras.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut EndpointExtras)) -> Self {
+        self.extras.edit(change);
+        self
     }
 }
 
@@ -302,7 +301,7 @@ pub struct OtherPrefix {
     /// The endpoints that the annotations with this prefix ask for.
     pub endpoints: Vec<Endpoint>,
     /// Names without targets.
-    pub pending: Vec<Pending>,
+    pub pending: ThinVec<Pending>,
     /// The object that carries the prefix.
     pub object: ObjectRef,
 }
@@ -313,11 +312,11 @@ pub struct Mapped {
     /// The endpoints that it asks for, in the order in which it states them.
     pub endpoints: Vec<Endpoint>,
     /// Names without targets.
-    pub pending: Vec<Pending>,
+    pub pending: ThinVec<Pending>,
     /// What is asked for beyond that, and cannot be determined now.
-    pub unknown: Vec<Unknown>,
+    pub unknown: ThinVec<Unknown>,
     /// What to report to the owner of the object.
-    pub notes: Vec<Note>,
+    pub notes: ThinVec<Note>,
     /// Every kind that the mapper read: the result is only as complete and fresh as these.
     pub kinds: Kinds,
     /// What it asks for under another prefix; only objects that carry such a prefix have it.

@@ -23,7 +23,7 @@ use crate::zone::{Zone, ZoneId};
 /// /// A host name becomes an alias of both address families.
 /// fn aliased(endpoint: &Endpoint, host: &str) -> Interpretation {
 ///     let alias = AliasTarget { target: host.into(), zone: None, evaluate_health: false };
-///     let form = |rtype| Endpoint { rtype, targets: Targets::Alias(alias.clone()), ttl: None, ..endpoint.clone() };
+///     let form = |rtype| Endpoint { rtype, targets: Targets::Alias(alias.clone().into()), ttl: None, ..endpoint.clone() };
 ///     Interpretation::forms([form(RecordType::A), form(RecordType::Aaaa)])
 /// }
 /// ```
@@ -117,7 +117,9 @@ pub fn has_identifier(routing: &Routing, capability: &Capability) -> bool {
 /// Where sets have no identifiers, or have them for the sake of a routing policy alone, the plain set of the name and type is
 /// asked for, as external-dns writes it there. Objects that ask for one name under several identifiers then contend for it.
 fn identified<'e>(form: Cow<'e, Endpoint>, capability: &Capability, notes: &mut Vec<Note>) -> Cow<'e, Endpoint> {
-    let Some(asked) = form.set_id.as_ref().filter(|_| !has_identifier(&form.routing, capability)) else { return form };
+    let Some(asked) = form.extras.set_id.as_ref().filter(|_| !has_identifier(&form.extras.routing, capability)) else {
+        return form;
+    };
     let why = if capability.set_ids {
         "a set identifier goes with a routing policy, and none is stated"
     } else {
@@ -126,7 +128,7 @@ fn identified<'e>(form: Cow<'e, Endpoint>, capability: &Capability, notes: &mut 
     let text =
         format!("{} {}: {why}; it is published without \"{}\", as one set", form.name, form.rtype, asked.as_str());
     notes.push(Note::warning(&form.origin.object, "SetIdentifierIgnored", text));
-    Cow::Owned(Endpoint { set_id: None, ..form.into_owned() })
+    Cow::Owned(form.into_owned().with(|extras| extras.set_id = None))
 }
 
 #[cfg(test)]
@@ -152,7 +154,7 @@ mod tests {
     }
 
     fn blue() -> Endpoint {
-        Endpoint { set_id: SetId::new("blue"), ..endpoint("Ingress", "a", "a.example A 192.0.2.1") }
+        endpoint("Ingress", "a", "a.example A 192.0.2.1").with(|extras| extras.set_id = SetId::new("blue"))
     }
 
     #[test]
@@ -176,7 +178,7 @@ mod tests {
         };
         let asked = blue();
         assert_eq!(run(&asked, &routed, Interpretation::as_stated()).1, ["SetIdentifierIgnored"]);
-        let weighted = Endpoint { routing: Routing::Weighted { weight: 1 }, ..blue() };
+        let weighted = blue().with(|extras| extras.routing = Routing::Weighted { weight: 1 });
         let (done, reasons) = run(&asked, &routed, Interpretation::forms([weighted.clone()]));
         assert_eq!((&*done.forms[0], reasons.len()), (&weighted, 0));
     }

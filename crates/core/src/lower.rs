@@ -36,7 +36,7 @@ pub fn lower(
         return out;
     }
     let data = match &wanted.targets {
-        Targets::Alias(alias) => RecordData::Alias(alias.clone()),
+        Targets::Alias(alias) => RecordData::Alias((**alias).clone()),
         Targets::Records(records) => {
             let one = capability.targets == TargetCount::First || wanted.key.rtype == RecordType::Cname;
             if one && records.len() > 1 {
@@ -208,7 +208,7 @@ mod tests {
             ..OptionTable::NONE
         };
         let mut asking = endpoint("Ingress", "a", "a.example A 192.0.2.1");
-        asking.properties.insert("x/n".into(), "ten".into());
+        asking.extras.edit(|extras| extras.properties.insert("x/n".into(), "ten".into()));
         let zone = Zone::new(&InstanceId::from("i"), "z", name("example"));
         let lowered = lower(&wanted(&asking), &zone, &capability(), &table.into(), None);
         assert!(lowered.set.is_some_and(|s| s.options.is_empty()));

@@ -6,10 +6,10 @@ pub mod documents;
 
 use std::sync::Arc;
 
-use crate::endpoint::{Endpoint, KindId, Mapped, ObjectRef, Origin, Sharing, Targets};
+use crate::endpoint::{Endpoint, Extras, KindId, Mapped, ObjectRef, Origin, Sharing, Targets};
 use crate::name::DnsName;
 use crate::rdata::RData;
-use crate::record::{RecordSet, Routing, Ttl};
+use crate::record::{RecordSet, Ttl};
 use crate::rtype::RecordType;
 
 /// A name of its text.
@@ -57,9 +57,6 @@ pub fn endpoint(kind: &str, who: &str, line: &str) -> Endpoint {
         rtype,
         targets: Targets::Records(records),
         ttl,
-        set_id: None,
-        routing: Routing::Simple,
-        properties: std::collections::BTreeMap::new(),
         resource: Some(Arc::from(format!("{source}/ns/{who}"))),
         origin: Arc::new(Origin {
             source: Arc::from(source),
@@ -68,9 +65,9 @@ pub fn endpoint(kind: &str, who: &str, line: &str) -> Endpoint {
             created: None,
             choice: None,
         }),
-        labels: Box::default(),
         sharing: Sharing::Holder,
         policy: None,
+        extras: Extras::default(),
     }
 }
 

@@ -197,6 +197,7 @@ impl ZoneView {
                 self.replace_all(sets, &mut changed);
                 let written = &self.written;
                 self.unread.retain(|name| written.contains_key(name));
+                self.unread.shrink_to(2 * self.unread.len());
                 if !known {
                     changed.clear();
                 }
@@ -234,27 +235,39 @@ impl ZoneView {
         *at = (*at).max(before);
     }
 
-    fn replace_all(&mut self, sets: Vec<RecordSet>, changed: &mut Changed) {
-        let mut fresh = by_name(sets);
-        for name in self.written.keys() {
-            let kept = self.names.get(name).map(|kept| kept.as_slice().to_vec());
-            let listed = match &kept {
-                Some(kept) => fresh.insert(name.clone(), kept.clone()),
-                None => fresh.remove(name),
-            };
-            // The listing is passed over here, so what changes since it are not all that is not known: the next one shows the rest.
-            if listed.map(sorted) != kept.map(sorted) {
-                self.token = None;
+    fn replace_all(&mut self, mut sets: Vec<RecordSet>, changed: &mut Changed) {
+        // Gone through in the order of the names, so that no second table of everything is needed.
+        if !sets.is_sorted_by(|a, b| a.key.name <= b.key.name) {
+            sets.sort_by(|a, b| a.key.name.cmp(&b.key.name));
+        }
+        // The listing is passed over where we wrote, so what changes since it are not all that is not known: the next one shows the rest.
+        if self.written.keys().any(|name| sorted(listed(&sets, name)) != self.slims(name)) {
+            self.token = None;
+        }
+        let missing = self.missing(&sets);
+        let mut sets = sets.into_iter().peekable();
+        while let Some(set) = sets.next() {
+            let name = set.key.name.clone();
+            let mut slims = vec![Slim::new(set)];
+            slims.extend(std::iter::from_fn(|| sets.next_if(|next| next.key.name == name)).map(Slim::new));
+            if !self.written.contains_key(&name) {
+                self.replace(name, slims, changed);
             }
         }
-        let former: Vec<DnsName> = self.names.keys().filter(|name| !fresh.contains_key(*name)).cloned().collect();
-        for (name, slims) in fresh {
-            self.replace(name, slims, changed);
-        }
-        for name in former {
+        for name in missing {
             self.replace(name, Vec::new(), changed);
         }
         self.compact();
+    }
+
+    /// The names that hold something and are not among the sets, which are in the order of their names; none of those that we wrote.
+    fn missing(&self, sets: &[RecordSet]) -> Vec<DnsName> {
+        let mut listed = sets.iter().map(|set| &set.key.name).peekable();
+        let is_missing = |name: &&DnsName| {
+            while listed.next_if(|listed| *listed < *name).is_some() {}
+            listed.peek() != Some(name) && !self.written.contains_key(*name)
+        };
+        self.names.keys().filter(is_missing).cloned().collect()
     }
 
     /// Lays the names out anew once they have grown or shrunk by a quarter: what is put in one after the other leaves much room between.
@@ -364,14 +377,11 @@ fn sorted(mut slims: Vec<Slim>) -> Vec<Slim> {
     slims
 }
 
-fn by_name(sets: Vec<RecordSet>) -> BTreeMap<DnsName, Vec<Slim>> {
-    let mut names: BTreeMap<DnsName, Vec<Slim>> = BTreeMap::new();
-    for set in sets {
-        let slims = names.entry(set.key.name.clone()).or_default();
-        slims.reserve_exact(1);
-        slims.push(Slim::new(set));
-    }
-    names
+/// What sets in the order of their names say of one name.
+fn listed(sets: &[RecordSet], name: &DnsName) -> Vec<Slim> {
+    let first = sets.partition_point(|set| set.key.name < *name);
+    let here = sets.iter().skip(first).take_while(|set| set.key.name == *name);
+    here.cloned().map(Slim::new).collect()
 }
 
 #[cfg(test)]

@@ -37,9 +37,7 @@ impl From<Wanted> for Unwritable {
 
 impl From<&Endpoint> for Unwritable {
     fn from(endpoint: &Endpoint) -> Self {
-        let Endpoint { name, rtype, set_id, resource, .. } = endpoint;
-        let key = RecordKey { name: name.clone(), rtype: *rtype, set_id: set_id.clone() };
-        Self { key, resource: resource.clone() }
+        Self { key: endpoint.key(), resource: endpoint.resource.clone() }
     }
 }
 

@@ -47,12 +47,12 @@ fn line(endpoint: &Endpoint) -> String {
     let object = &endpoint.origin.object;
     serde_json::json!([
         [endpoint.origin.source, object.kind, object.namespace, object.name],
-        [endpoint.rtype.to_string(), endpoint.set_id.as_ref().map(SetId::as_str)],
+        [endpoint.rtype.to_string(), endpoint.extras.set_id.as_ref().map(SetId::as_str)],
         [endpoint.ttl.map(zonewright_core::record::Ttl::secs)],
         targets,
-        endpoint.routing,
-        endpoint.properties,
-        endpoint.labels,
+        endpoint.extras.routing,
+        endpoint.extras.properties,
+        endpoint.extras.labels,
         endpoint.policy,
     ])
     .to_string()

@@ -10,10 +10,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 use zonewright_core::claim_text::reads_as_claim;
-use zonewright_core::endpoint::{Endpoint, ObjectRef, Origin, Sharing, Targets};
+use zonewright_core::endpoint::{Endpoint, EndpointExtras, ObjectRef, Origin, Sharing, Targets};
 use zonewright_core::options::Properties;
 use zonewright_core::rdata::Txt;
-use zonewright_core::record::Routing;
 use zonewright_core::{DnsName, RData, RecordType, Ttl};
 
 use crate::secret::ProviderKind;
@@ -109,13 +108,10 @@ pub fn endpoint(record: &DnsRecord) -> Result<Endpoint, String> {
         name,
         rtype,
         ttl: Some(ttl(record)?),
-        set_id: None,
-        routing: Routing::Simple,
-        properties: properties(record, &data)?,
+        extras: EndpointExtras { properties: properties(record, &data)?, ..EndpointExtras::default() }.into(),
         targets: Targets::Records(data),
         origin: Arc::new(origin(record)),
         resource: Some(resource(&record.metadata.namespace, &record.metadata.name)),
-        labels: Box::default(),
         sharing: Sharing::Holder,
         policy: None,
     })
@@ -270,7 +266,7 @@ mod tests {
             record.spec.name = "a.example.com".to_owned();
             record.spec.record_type = "CNAME".to_owned();
             record.spec.values = vec![host.to_owned()];
-            endpoint(&record).unwrap().properties.get("alias").map(ToString::to_string)
+            endpoint(&record).unwrap().extras.properties.get("alias").map(ToString::to_string)
         };
         assert_eq!(stated("aws-route53", "web.us-gov-west-1.elb.amazonaws.com").as_deref(), Some("false"));
         assert_eq!(stated("aws-route53", "web.elb.us-gov-east-1.amazonaws.com").as_deref(), Some("false"));
@@ -284,8 +280,9 @@ mod tests {
             let mut record = crate::testing::record("a.example.com A 192.0.2.1");
             record.spec.provider = provider.to_owned();
             record.spec.provider_config = Some(config);
-            endpoint(&record)
-                .map(|endpoint| endpoint.properties.get("providerConfig/cloudflare-proxied").map(ToString::to_string))
+            endpoint(&record).map(|endpoint| {
+                endpoint.extras.properties.get("providerConfig/cloudflare-proxied").map(ToString::to_string)
+            })
         };
         let proxied = |value: Value| stated("cloudflare-dns", json!({ "apiVersion": "x/v1", "proxied": value }));
         assert_eq!(proxied(json!(true)), Ok(Some("true".to_owned())));

@@ -219,7 +219,8 @@ impl Provider for Script {
             return Interpretation::as_stated();
         };
         let alias = AliasTarget { target: host.as_str().into(), zone: None, evaluate_health: true };
-        let form = |rtype| Endpoint { rtype, targets: Targets::Alias(alias.clone()), ttl: None, ..endpoint.clone() };
+        let form =
+            |rtype| Endpoint { rtype, targets: Targets::Alias(Box::new(alias.clone())), ttl: None, ..endpoint.clone() };
         Interpretation::forms([RecordType::A, RecordType::Aaaa].map(form))
     }
 

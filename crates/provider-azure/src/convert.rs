@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
-use zonewright_core::rdata::{Content, Opaque, Txt};
+use zonewright_core::rdata::{Caa, Content, Opaque, Txt};
 use zonewright_core::record::Routing;
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType, Ttl};
 
@@ -141,7 +141,7 @@ fn caa(record: &Value) -> Option<RData> {
     let flags = u8::try_from(record.get("flags")?.as_u64()?).ok()?;
     let tag = record.get("tag")?.as_str()?.to_ascii_lowercase();
     let value = record.get("value")?.as_str()?;
-    Some(RData::Caa { flags, tag: tag.into(), value: value.as_bytes().into() })
+    Some(RData::Caa(Box::new(Caa { flags, tag: tag.into(), value: value.as_bytes().into() })))
 }
 
 fn soa(record: &Value) -> RData {
@@ -207,8 +207,8 @@ fn record(record: &RData) -> Result<Value, String> {
         RData::Srv { priority, weight, port, target } => {
             json!({ "priority": priority, "weight": weight, "port": port, "target": host(target) })
         }
-        RData::Caa { flags, tag, value } => {
-            json!({ "flags": flags, "tag": tag.to_string(), "value": text(value)? })
+        RData::Caa(caa) => {
+            json!({ "flags": caa.flags, "tag": caa.tag.to_string(), "value": text(&caa.value)? })
         }
         RData::Txt(strings) => {
             let strings = strings.strings().map(text).collect::<Result<Vec<_>, _>>()?;

@@ -10,20 +10,22 @@ use crate::options::{KEYS, METADATA, TAGS, parse, spell};
 /// Reads an endpoint.
 pub(crate) fn interpret(endpoint: &Endpoint) -> Interpretation {
     let is_ours = |key: &str| key == TAGS || key.starts_with(METADATA);
-    if !endpoint.properties.keys().any(|key| is_ours(key)) {
+    if !endpoint.extras.properties.keys().any(|key| is_ours(key)) {
         return Interpretation::as_stated();
     }
-    let (mut metadata, left) = parse(endpoint.properties.get(TAGS).map_or("", |text| text));
-    for (key, value) in &endpoint.properties {
+    let (mut metadata, left) = parse(endpoint.extras.properties.get(TAGS).map_or("", |text| text));
+    for (key, value) in &endpoint.extras.properties {
         if let Some(key) = key.strip_prefix(METADATA).filter(|_| **key != *KEYS) {
             metadata.insert(key.to_owned(), value.to_string());
         }
     }
     let mut form = endpoint.clone();
-    form.properties.retain(|key, _| !is_ours(key));
-    if !metadata.is_empty() {
-        form.properties.insert(Arc::from(TAGS), Arc::from(spell(&metadata)));
-    }
+    form.extras.edit(|extras| {
+        extras.properties.retain(|key, _| !is_ours(key));
+        if !metadata.is_empty() {
+            extras.properties.insert(Arc::from(TAGS), Arc::from(spell(&metadata)));
+        }
+    });
     let note = |part: String| {
         let text = format!("{} {}: {TAGS}: {part:?} is left out; expected key=value", endpoint.name, endpoint.rtype);
         Note::warning(&endpoint.origin.object, "InvalidOption", text)
@@ -33,8 +35,7 @@ pub(crate) fn interpret(endpoint: &Endpoint) -> Interpretation {
 
 #[cfg(test)]
 mod tests {
-    use zonewright_core::endpoint::{ObjectRef, Origin, Sharing, Targets};
-    use zonewright_core::record::Routing;
+    use zonewright_core::endpoint::{EndpointExtras, ObjectRef, Origin, Sharing, Targets};
     use zonewright_core::{DnsName, RData, RecordType};
 
     use super::*;
@@ -53,18 +54,19 @@ mod tests {
             rtype: RecordType::A,
             targets: Targets::Records(vec![RData::parse(RecordType::A, "192.0.2.1").unwrap()]),
             ttl: None,
-            set_id: None,
-            routing: Routing::Simple,
-            properties: stated.iter().map(|(key, value)| (text(key), text(value))).collect(),
             origin: Arc::new(Origin { source: text("service"), rank: 0, object, created: None, choice: None }),
             resource: None,
-            labels: Box::default(),
             sharing: Sharing::Holder,
             policy: None,
+            extras: EndpointExtras {
+                properties: stated.iter().map(|(key, value)| (text(key), text(value))).collect(),
+                ..EndpointExtras::default()
+            }
+            .into(),
         };
         let Interpretation { forms, notes, .. } = interpret(&endpoint);
         let form = forms.map_or(endpoint, |mut forms| forms.remove(0));
-        (form.properties.iter().map(|(key, value)| format!("{key}:{value}")).collect(), notes.len())
+        (form.extras.properties.iter().map(|(key, value)| format!("{key}:{value}")).collect(), notes.len())
     }
 
     #[test]

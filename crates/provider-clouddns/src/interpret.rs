@@ -12,7 +12,7 @@ use crate::policy::{WEIGHT as MOST, at};
 
 /// Reads an endpoint.
 pub(crate) fn interpret(endpoint: &Endpoint) -> Interpretation {
-    let stated = [POLICY, WEIGHT, LOCATION].iter().any(|key| endpoint.properties.contains_key(*key));
+    let stated = [POLICY, WEIGHT, LOCATION].iter().any(|key| endpoint.extras.properties.contains_key(*key));
     if !stated {
         return Interpretation::as_stated();
     }
@@ -26,21 +26,23 @@ pub(crate) fn interpret(endpoint: &Endpoint) -> Interpretation {
 }
 
 fn form(endpoint: &Endpoint) -> Result<Endpoint, String> {
-    let mut form = endpoint.clone();
-    if form.routing.is_simple() {
-        form.routing = routing(&endpoint.properties)?;
-    }
-    if form.set_id.is_none()
-        && let Some(kind) = form.routing.kind()
+    let routing = match &endpoint.extras.routing {
+        Routing::Simple => routing(&endpoint.extras.properties)?,
+        stated => stated.clone(),
+    };
+    if endpoint.extras.set_id.is_none()
+        && let Some(kind) = routing.kind()
     {
         return Err(format!(
             "{kind} routing needs a set identifier; expected the annotation `set-identifier` beside it"
         ));
     }
-    for key in [POLICY, WEIGHT, LOCATION] {
-        form.properties.remove(key);
-    }
-    Ok(form)
+    Ok(endpoint.clone().with(|extras| {
+        extras.routing = routing;
+        for key in [POLICY, WEIGHT, LOCATION] {
+            extras.properties.remove(key);
+        }
+    }))
 }
 
 /// The policy that the properties state.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use zonewright_core::options::{OptionValue, Options};
-use zonewright_core::rdata::{Content, Naptr, Opaque, Svcb};
+use zonewright_core::rdata::{Caa, Content, Naptr, Opaque, Svcb};
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType, Ttl};
 
 use crate::options::{COMMENT, MIXED, PROXIED, TAGS, set, tags, text};
@@ -153,11 +153,11 @@ fn in_parts(rtype: RecordType, data: &Value) -> Option<RData> {
             port: number(data, "port")?,
             target: name("target")?,
         },
-        RecordType::Caa => RData::Caa {
+        RecordType::Caa => RData::Caa(Box::new(Caa {
             flags: number(data, "flags")?,
             tag: Arc::from(text("tag")?.to_ascii_lowercase()),
             value: Arc::from(bytes("value")?),
-        },
+        })),
         RecordType::Naptr => RData::Naptr(Box::new(Naptr {
             order: number(data, "order")?,
             preference: number(data, "preference")?,
@@ -198,9 +198,7 @@ pub(crate) fn content(data: &RData) -> Result<wire::Content, String> {
         RData::Srv { priority, weight, port, target } => {
             parts(json!({ "priority": priority, "weight": weight, "port": port, "target": host(target) }))
         }
-        RData::Caa { flags, tag, value } => {
-            parts(json!({ "flags": flags, "tag": &**tag, "value": utf8(value, "value")? }))
-        }
+        RData::Caa(caa) => parts(json!({ "flags": caa.flags, "tag": &*caa.tag, "value": utf8(&caa.value, "value")? })),
         RData::Naptr(naptr) => parts(json!({
             "order": naptr.order,
             "preference": naptr.preference,

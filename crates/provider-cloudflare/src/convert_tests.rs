@@ -125,7 +125,7 @@ proptest! {
         let target = DnsName::parse("a.example.net").unwrap();
         let srv = RData::Srv { priority, weight, port, target };
         prop_assert_eq!(value(RecordType::Srv, &listed(&srv, &plain(1))), srv);
-        let caa = RData::Caa { flags, tag: "issue".into(), value: text.as_bytes().into() };
+        let caa = RData::Caa(Box::new(Caa { flags, tag: "issue".into(), value: text.as_bytes().into() }));
         prop_assert_eq!(value(RecordType::Caa, &listed(&caa, &plain(1))), caa);
     }
 

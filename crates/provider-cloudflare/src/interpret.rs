@@ -16,21 +16,22 @@ const SPELLINGS: [(&str, &[&str]); 2] =
 /// Reads an endpoint.
 pub(crate) fn interpret(endpoint: &Endpoint) -> Interpretation {
     let mut form = endpoint.clone();
-    for (key, text) in &mut form.properties {
-        // Whatever the prefix in force is.
-        if key.rsplit('/').next() == Some(PROXIED)
-            && let Some((plain, _)) = SPELLINGS.into_iter().find(|(_, known)| known.contains(&&**text))
-        {
-            *text = Arc::from(plain);
+    form.extras.edit(|extras| {
+        for (key, text) in &mut extras.properties {
+            // Whatever the prefix in force is.
+            if key.rsplit('/').next() == Some(PROXIED)
+                && let Some((plain, _)) = SPELLINGS.into_iter().find(|(_, known)| known.contains(&&**text))
+            {
+                *text = Arc::from(plain);
+            }
         }
-    }
+    });
     if form == *endpoint { Interpretation::as_stated() } else { Interpretation::forms([form]) }
 }
 
 #[cfg(test)]
 mod tests {
-    use zonewright_core::endpoint::{ObjectRef, Origin, Sharing, Targets};
-    use zonewright_core::record::Routing;
+    use zonewright_core::endpoint::{EndpointExtras, ObjectRef, Origin, Sharing, Targets};
     use zonewright_core::{DnsName, RData, RecordType};
 
     use super::*;
@@ -49,14 +50,15 @@ mod tests {
             rtype: RecordType::A,
             targets: Targets::Records(vec![RData::parse(RecordType::A, "192.0.2.1").unwrap()]),
             ttl: None,
-            set_id: None,
-            routing: Routing::Simple,
-            properties: [(text("dns.example.com/cloudflare-proxied"), text(proxied))].into(),
             origin: Arc::new(Origin { source: text("service"), rank: 0, object, created: None, choice: None }),
             resource: None,
-            labels: Box::default(),
             sharing: Sharing::Holder,
             policy: None,
+            extras: EndpointExtras {
+                properties: [(text("dns.example.com/cloudflare-proxied"), text(proxied))].into(),
+                ..EndpointExtras::default()
+            }
+            .into(),
         }
     }
 

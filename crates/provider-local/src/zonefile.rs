@@ -183,7 +183,7 @@ fn named_in(data: &mut RData) -> Option<&mut DnsName> {
         RData::Srv { target, .. } => Some(target),
         RData::Naptr(naptr) => Some(&mut naptr.replacement),
         RData::Svcb(svcb) | RData::Https(svcb) => Some(&mut svcb.target),
-        RData::A(_) | RData::Aaaa(_) | RData::Txt(_) | RData::Caa { .. } | RData::Other(_) => None,
+        RData::A(_) | RData::Aaaa(_) | RData::Txt(_) | RData::Caa(_) | RData::Other(_) => None,
     }
 }
 

@@ -3,8 +3,6 @@
 //! Received data is stripped of name compression by the typed parsers of the `domain` crate and then read by core. What
 //! core does not understand stays as octets; nothing is dropped.
 
-use std::collections::BTreeMap;
-
 use domain::base::iana::{Class, Opcode, Rcode, Rtype};
 use domain::base::message::RecordSection;
 use domain::base::message_builder::{HashCompressor, MessageBuilder, PushError};
@@ -239,14 +237,23 @@ pub(crate) fn soa_primary(data: &RData) -> Option<DnsName> {
 /// Single records as record sets, each key once, in the order of the keys; the SOA is left out. Where the records of a set
 /// differ in their TTL (RFC 2181 5.2 forbids it), the smallest counts.
 pub(crate) fn group(records: impl IntoIterator<Item = Record>) -> Vec<RecordSet> {
-    let mut sets: BTreeMap<(DnsName, RecordType), (Ttl, Vec<RData>)> = BTreeMap::new();
-    for Record { name, ttl, data } in records {
-        let (least, all) = sets.entry((name, data.rtype())).or_insert((ttl, Vec::new()));
-        *least = ttl.min(*least);
-        all.push(data);
+    let zone_data = records.into_iter().filter(|record| record.data.rtype() != RecordType::Soa);
+    let mut records: Vec<Record> = zone_data.collect();
+    records.sort_unstable_by(|a, b| (&a.name, a.data.rtype()).cmp(&(&b.name, b.data.rtype())));
+    let same = |a: &Record, b: &Record| a.name == b.name && a.data.rtype() == b.data.rtype();
+    // A zone may have very many: no room is taken that is not needed.
+    let mut sets = Vec::with_capacity(records.chunk_by(same).count());
+    let mut records = records.into_iter().peekable();
+    while let Some(Record { name, mut ttl, data }) = records.next() {
+        let rtype = data.rtype();
+        let mut all = vec![data];
+        while let Some(next) = records.next_if(|next| next.name == name && next.data.rtype() == rtype) {
+            ttl = ttl.min(next.ttl);
+            all.push(next.data);
+        }
+        sets.push(RecordSet::simple(name, rtype, Some(ttl), all));
     }
-    let zone_data = sets.into_iter().filter(|((_, rtype), _)| *rtype != RecordType::Soa);
-    zone_data.map(|((name, rtype), (ttl, all))| RecordSet::simple(name, rtype, Some(ttl), all)).collect()
+    sets
 }
 
 #[cfg(test)]

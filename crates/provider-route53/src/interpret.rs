@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zonewright_core::endpoint::{Endpoint, Note, Targets};
 use zonewright_core::interpret::Interpretation;
-use zonewright_core::record::AliasTarget;
+use zonewright_core::record::{AliasTarget, Routing};
 use zonewright_core::zone::ZoneId;
 use zonewright_core::{DnsName, RData, RecordType, Zone};
 
@@ -27,7 +27,7 @@ pub(crate) struct Defaults {
 /// Reads an endpoint as it would be published in `zone`.
 pub(crate) fn interpret(zone: &Zone, endpoint: &Endpoint, defaults: Defaults) -> Interpretation {
     let mut notes = Vec::new();
-    let pinned = endpoint.properties.get(ZONE).map(|id| bare(id)).filter(|id| !id.is_empty());
+    let pinned = endpoint.extras.properties.get(ZONE).map(|id| bare(id)).filter(|id| !id.is_empty());
     let made = match forms(zone, endpoint, defaults, &mut notes) {
         Ok(forms) => Interpretation { notes, ..Interpretation::forms(forms) },
         Err(text) => {
@@ -49,19 +49,23 @@ pub(crate) fn bare(id: &str) -> &str {
 
 fn forms(zone: &Zone, endpoint: &Endpoint, defaults: Defaults, notes: &mut Vec<Note>) -> Result<Vec<Endpoint>, String> {
     let mut form = endpoint.clone();
-    if form.routing.is_simple() {
-        form.routing = properties::routing(&endpoint.properties)?;
-    }
-    if form.set_id.is_none()
-        && let Some(kind) = form.routing.kind()
+    let routing = match &endpoint.extras.routing {
+        Routing::Simple => properties::routing(&endpoint.extras.properties)?,
+        stated => stated.clone(),
+    };
+    if endpoint.extras.set_id.is_none()
+        && let Some(kind) = routing.kind()
     {
         return Err(format!(
             "{kind} routing needs a set identifier; expected the annotation `set-identifier` beside it"
         ));
     }
-    for key in properties::KEYS.into_iter().chain([ALIAS, EVALUATE, TARGET_ZONE, ZONE]) {
-        form.properties.remove(key);
-    }
+    form.extras.edit(|extras| {
+        extras.routing = routing;
+        for key in properties::KEYS.into_iter().chain([ALIAS, EVALUATE, TARGET_ZONE, ZONE]) {
+            extras.properties.remove(key);
+        }
+    });
     let Some((host, types)) = alias(zone, endpoint, defaults, notes) else { return Ok(vec![form]) };
     let target = AliasTarget {
         target: Arc::from(host.as_str()),
@@ -70,7 +74,7 @@ fn forms(zone: &Zone, endpoint: &Endpoint, defaults: Defaults, notes: &mut Vec<N
     };
     let aliased = |rtype: &RecordType| Endpoint {
         rtype: *rtype,
-        targets: Targets::Alias(target.clone()),
+        targets: Targets::Alias(Box::new(target.clone())),
         ttl: None,
         ..form.clone()
     };
@@ -87,7 +91,7 @@ fn alias(
     /// All that websites in S3 have.
     const A: &[RecordType] = &[RecordType::A];
     const BOTH: &[RecordType] = &[RecordType::A, RecordType::Aaaa];
-    let stated = endpoint.properties.get(ALIAS).map(|alias| &**alias);
+    let stated = endpoint.extras.properties.get(ALIAS).map(|alias| &**alias);
     let mut report = |text: String| {
         let text = format!("{} {}: {text}", endpoint.name, endpoint.rtype);
         notes.push(Note::warning(&endpoint.origin.object, "OptionIgnored", text));
@@ -120,7 +124,7 @@ fn alias(
 
 /// The hosted zone of an alias's target: as the object states it, as the host name shows, or the zone itself.
 fn target_zone(zone: &Zone, endpoint: &Endpoint, host: &DnsName) -> Result<Arc<str>, String> {
-    let stated = endpoint.properties.get(TARGET_ZONE).map(|id| bare(id)).filter(|id| !id.is_empty());
+    let stated = endpoint.extras.properties.get(TARGET_ZONE).map(|id| bare(id)).filter(|id| !id.is_empty());
     let of_website = || website::of(host, &endpoint.name).map(|(_, id)| id);
     if let Some(id) = stated.or_else(|| canonical_zone::of(host)).or_else(of_website) {
         return Ok(Arc::from(id));
@@ -136,7 +140,7 @@ fn target_zone(zone: &Zone, endpoint: &Endpoint, host: &DnsName) -> Result<Arc<s
 }
 
 fn evaluates(endpoint: &Endpoint, defaults: Defaults, notes: &mut Vec<Note>) -> bool {
-    let Some(text) = endpoint.properties.get(EVALUATE) else { return defaults.evaluate_health };
+    let Some(text) = endpoint.extras.properties.get(EVALUATE) else { return defaults.evaluate_health };
     if !matches!(&**text, "true" | "false") {
         let text = format!(
             "{} {}: {EVALUATE}={text:?}: expected `true` or `false`; it counts as `false`",

@@ -1,4 +1,4 @@
-use zonewright_core::endpoint::{ObjectRef, Origin, Sharing};
+use zonewright_core::endpoint::{EndpointExtras, ObjectRef, Origin, Sharing};
 use zonewright_core::record::{Routing, SetId};
 use zonewright_core::zone::InstanceId;
 
@@ -24,14 +24,15 @@ fn endpoint(name: &str, rtype: RecordType, target: &str, properties: &[(&str, &s
         rtype,
         targets: Targets::Records(vec![RData::parse(rtype, target).unwrap()]),
         ttl: zonewright_core::Ttl::from_secs(60),
-        set_id: None,
-        routing: Routing::Simple,
-        properties: properties.iter().map(|(key, value)| (Arc::from(*key), Arc::from(*value))).collect(),
         origin: Arc::new(Origin { source: "service".into(), rank: 0, object, created: None, choice: None }),
         resource: None,
-        labels: Box::default(),
         sharing: Sharing::Holder,
         policy: None,
+        extras: EndpointExtras {
+            properties: properties.iter().map(|(key, value)| (Arc::from(*key), Arc::from(*value))).collect(),
+            ..EndpointExtras::default()
+        }
+        .into(),
     }
 }
 
@@ -57,7 +58,7 @@ fn a_load_balancer_becomes_two_aliases() {
     let alias = |rtype| format!("{rtype} alias {BALANCER} Z32O12XQLNTSW2 true");
     assert_eq!(shown(&made), [alias("A"), alias("AAAA")]);
     let forms = made.forms.unwrap();
-    assert!(forms.iter().all(|form| form.ttl.is_none() && form.properties.is_empty()));
+    assert!(forms.iter().all(|form| form.ttl.is_none() && form.extras.properties.is_empty()));
 }
 
 #[test]
@@ -103,12 +104,12 @@ fn a_policy_needs_an_identifier() {
     assert!(refused.forms.as_ref().is_some_and(Vec::is_empty));
     assert!(refused.notes[0].message.contains("set-identifier"), "{:?}", refused.notes);
     let asked = endpoint("www.example.org", RecordType::Cname, BALANCER, &weighted);
-    let made = interpret(&zone(), &Endpoint { set_id: SetId::new("blue"), ..asked }, DEFAULTS);
+    let made = interpret(&zone(), &asked.with(|extras| extras.set_id = SetId::new("blue")), DEFAULTS);
     let forms = made.forms.unwrap();
     assert_eq!(forms.len(), 2);
     for form in forms {
-        assert_eq!(form.routing, Routing::Weighted { weight: 10 });
-        assert_eq!(form.properties.keys().map(|key| &**key).collect::<Vec<_>>(), ["aws/health-check-id"]);
+        assert_eq!(form.extras.routing, Routing::Weighted { weight: 10 });
+        assert_eq!(form.extras.properties.keys().map(|key| &**key).collect::<Vec<_>>(), ["aws/health-check-id"]);
     }
 }
 

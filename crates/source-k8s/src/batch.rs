@@ -22,9 +22,17 @@ use crate::store::{Object, Store};
 /// An object whose mapping takes longer is named in the log.
 const SLOW: Duration = Duration::from_secs(1);
 
+/// So many objects are mapped at a time, so that what came of them is taken over before it is much.
+const PART: usize = 1_024;
+
 /// What is to be mapped.
 pub struct MappingBatch {
-    pub(crate) items: Vec<BatchItem>,
+    /// The objects, in order.
+    pub(crate) readers: Arc<Vec<Reader>>,
+    /// How many of them have been mapped.
+    pub(crate) mapped: usize,
+    /// Of which of them a DELETE event said that the object which was reported last is gone.
+    pub(crate) tombstones: BTreeSet<Reader>,
     pub(crate) store: Store,
     pub(crate) roles: Arc<[SourceRole]>,
     pub(crate) options: Arc<SourceOptions>,
@@ -35,7 +43,7 @@ pub struct MappingBatch {
 
 impl std::fmt::Debug for MappingBatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MappingBatch").field("items", &self.items).finish_non_exhaustive()
+        f.debug_struct("MappingBatch").field("readers", &self.readers).finish_non_exhaustive()
     }
 }
 
@@ -77,18 +85,27 @@ impl Mapping {
 
 impl MappingBatch {
     /// Maps everything.
-    pub fn map(self) -> Vec<MappedItem> {
-        let Self { items, store, roles, options, other_prefix, published } = self;
-        let prefix = other_prefix.as_ref().map(|other| other.prefix);
-        let map = |item: BatchItem| {
-            let role = roles.get(item.reader.source);
-            let result = item.object.as_ref().zip(role).map(|(object, role)| {
-                let lookup = Lookup::new(&store, &role.reads).with_published(published.as_deref());
-                map(object, role, &options, other_prefix.as_deref(), lookup.looking_out_for(prefix))
-            });
-            MappedItem { item, result }
-        };
-        items.into_iter().map(map).collect()
+    pub fn map(mut self) -> Vec<MappedItem> {
+        std::iter::from_fn(|| self.map_part()).flatten().collect()
+    }
+
+    /// Maps the next objects; `None` if all are mapped.
+    pub(crate) fn map_part(&mut self) -> Option<Vec<MappedItem>> {
+        let part: Vec<MappedItem> =
+            self.readers.iter().skip(self.mapped).take(PART).map(|reader| self.map_one(reader)).collect();
+        self.mapped += part.len();
+        Some(part).filter(|part| !part.is_empty())
+    }
+
+    fn map_one(&self, reader: &Reader) -> MappedItem {
+        let object = self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name);
+        let result = object.zip(self.roles.get(reader.source)).map(|(object, role)| {
+            let lookup = Lookup::new(&self.store, &role.reads).with_published(self.published.as_deref());
+            let other = self.other_prefix.as_deref();
+            map(object, role, &self.options, other, lookup.looking_out_for(other.map(|other| other.prefix)))
+        });
+        let tombstone = self.tombstones.contains(reader);
+        MappedItem { item: BatchItem { reader: reader.clone(), object: object.cloned(), tombstone }, result }
     }
 }
 

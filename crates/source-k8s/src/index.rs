@@ -16,9 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::time::Instant;
-use zonewright_core::endpoint::{KindId, Kinds, Mapped, ObjectRef};
+use zonewright_core::endpoint::{KindId, Kinds};
 use zonewright_core::source::{PublishedNames, SeenKinds};
 
+use self::reported::ReportedObjects;
 use crate::evidence::KindTrust;
 use crate::feed::{FeedEvent, Unreadable};
 use crate::kind::Kind;
@@ -33,46 +34,8 @@ use crate::unread::Unread;
 
 mod consider;
 mod mapping;
+mod reported;
 mod trust;
-
-/// What was reported of one object.
-#[derive(Debug)]
-struct Reported {
-    who: Who,
-    mapped: Arc<Mapped>,
-}
-
-/// The object that something was reported of, as far as its reader does not say who it is.
-#[derive(Debug, PartialEq, Eq)]
-enum Who {
-    /// All but the UID is as the reader's key says.
-    Usual(Arc<str>),
-    /// Anything else.
-    Other(Box<ObjectRef>),
-}
-
-impl Who {
-    fn new(reader: &Reader, object: &ObjectRef) -> Self {
-        let usual = Self::Usual(object.uid.clone());
-        if usual.at(reader) == *object { usual } else { Self::Other(Box::new(object.clone())) }
-    }
-
-    fn at(&self, reader: &Reader) -> ObjectRef {
-        match self {
-            Self::Usual(uid) => {
-                let ObjectKey { kind, namespace, name } = &reader.key;
-                ObjectRef {
-                    api_version: kind.api_version(),
-                    kind: kind.named(kind.spec().name),
-                    namespace: namespace.clone(),
-                    name: name.clone(),
-                    uid: uid.clone(),
-                }
-            }
-            Self::Other(object) => (**object).clone(),
-        }
-    }
-}
 
 /// The state of all sources over one feed.
 pub struct Index {
@@ -89,10 +52,10 @@ pub struct Index {
     listing: BTreeMap<Kind, BTreeSet<ObjectKey>>,
     /// Objects that are there and of which nothing is known.
     unread: Unread,
-    reported: BTreeMap<Reader, Reported>,
+    reported: ReportedObjects,
     dirty: BTreeSet<Reader>,
     /// What is being mapped, by a [`MappingBatch`] that is not back yet.
-    in_flight: BTreeSet<Reader>,
+    in_flight: Arc<Vec<Reader>>,
     /// Objects as they were and as they became while that goes on.
     changes: Vec<(Option<Object>, Option<Object>)>,
     tombstones: BTreeSet<Reader>,
@@ -129,6 +92,7 @@ impl Index {
     pub fn new(options: Arc<SourceOptions>, seen: &SeenKinds) -> Self {
         let roles: Arc<[SourceRole]> = sources::roles(&options).into();
         let reads = sources::reads(&*roles);
+        let reported = ReportedObjects::new(&roles);
         let ids: BTreeMap<Kind, KindId> = reads.keys().map(|kind| (*kind, kind.id())).collect();
         let patience = Instant::now() + options.patience;
         Self {
@@ -141,9 +105,9 @@ impl Index {
             views: ids.iter().map(|(kind, id)| (*kind, KindTrust::new(seen.may_hold(id), patience))).collect(),
             listing: BTreeMap::new(),
             unread: Unread::default(),
-            reported: BTreeMap::new(),
+            reported,
             dirty: BTreeSet::new(),
-            in_flight: BTreeSet::new(),
+            in_flight: Arc::default(),
             changes: Vec::new(),
             tombstones: BTreeSet::new(),
             published: None,
@@ -314,7 +278,7 @@ impl Index {
     fn delete(&mut self, key: &ObjectKey) {
         if self.drop_object(key) {
             let readers = (0..self.roles.len()).map(|source| Reader { source, key: key.clone() });
-            self.tombstones.extend(readers.filter(|reader| self.reported.contains_key(reader)));
+            self.tombstones.extend(readers.filter(|reader| self.reported.get(reader).is_some()));
         }
     }
 

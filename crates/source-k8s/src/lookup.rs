@@ -191,7 +191,7 @@ impl<'a> Lookup<'a> {
             namespace: namespace.map(Arc::from),
             selector: Arc::new(selector.clone()),
         });
-        let matches = |object: &&Object| object.selectable().is_some_and(|labels| selects(selector, &labels));
+        let matches = |object: &&Object| object.selectable().is_some_and(|labels| selects(selector, labels));
         let seen = |object| self.seen(kind, Some(object));
         match namespace {
             Some(namespace) => self.store.in_namespace(kind, namespace).filter(matches).filter_map(seen).collect(),

@@ -13,7 +13,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use zonewright_core::choice::{CHOICE, Choice};
-use zonewright_core::endpoint::{Endpoint, Kinds, Mapped, ObjectPolicy, Origin, Pending, Severity, Sharing, Unknown};
+use zonewright_core::endpoint::{
+    Endpoint, EndpointExtras, Kinds, Mapped, ObjectPolicy, Origin, Pending, Severity, Sharing, Unknown,
+};
 use zonewright_core::name::NameError;
 use zonewright_core::notes::Notes;
 use zonewright_core::options::Properties;
@@ -95,8 +97,9 @@ impl<'a> Mapping<'a> {
         let ttl = self.read_ttl(&all);
         let (set_id, properties) = self.read_properties(&all);
         let policy = self.read_policy(&all);
-        self.settings =
-            Rc::new(EndpointSettings { ttl, set_id, properties, policy, ..EndpointSettings::clone(&self.settings) });
+        let EndpointSettings { resource, extras, .. } = EndpointSettings::clone(&self.settings);
+        let extras = EndpointExtras { set_id, properties, ..EndpointExtras::clone(&extras) }.into();
+        self.settings = Rc::new(EndpointSettings { ttl, policy, resource, extras });
     }
 
     /// Reads TTL and policy only: what a source heeds whose objects have no provider-specific settings.
@@ -329,7 +332,7 @@ impl<'a> Mapping<'a> {
     }
 
     fn entry(&mut self, name: &DnsName, rtype: RecordType, sharing: Sharing) -> &mut EndpointTargets {
-        let key = (name.clone(), rtype, self.settings.set_id.clone());
+        let key = (name.clone(), rtype, self.settings.extras.set_id.clone());
         self.wanted.entry(key).or_insert_with(|| EndpointTargets::new(sharing, Rc::clone(&self.settings)))
     }
 
@@ -379,7 +382,14 @@ impl<'a> Mapping<'a> {
         // Kept as long as the object lives, and nearly always of one element, where a vector begins with room for four.
         endpoints.shrink_to_fit();
         let pending = pending.into_values().collect();
-        Mapped { endpoints, pending, unknown, notes: notes.into_vec(), kinds, other_prefix: None }
+        Mapped {
+            endpoints,
+            pending,
+            unknown: unknown.into(),
+            notes: notes.into_vec().into(),
+            kinds,
+            other_prefix: None,
+        }
     }
 }
 

@@ -116,7 +116,7 @@ impl Readers {
             return;
         }
         if let Some(labels) = object.selectable() {
-            self.collect_selected(object.kind(), &labels, namespace, found);
+            self.collect_selected(object.kind(), labels, namespace, found);
         }
     }
 

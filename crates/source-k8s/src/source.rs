@@ -240,7 +240,14 @@ impl Source for K8sSource {
     fn take(&self, everything: bool) -> Update {
         let _mapping = self.mapping.lock().unwrap_or_else(PoisonError::into_inner);
         let batch = self.state().begin(Instant::now());
-        let update = batch.map(MappingBatch::map).map(|mapped| self.state().index.finish(mapped, everything));
+        let update = batch.map(|mut batch| {
+            let mut changed = Vec::new();
+            while let Some(part) = batch.map_part() {
+                self.state().index.take_over(part, &mut changed);
+            }
+            drop(batch);
+            self.state().index.end(changed, everything)
+        });
         self.mapped.notify_waiters();
         update.unwrap_or_default()
     }

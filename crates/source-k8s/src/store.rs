@@ -4,7 +4,6 @@
 //! mapper asks for. What must hold: an object is held once, under the namespace and name that its own metadata state,
 //! and every index agrees with the table.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -233,6 +232,16 @@ impl Object {
         ObjectKey { kind: self.kind, namespace, name: Arc::clone(&meta.name) }
     }
 
+    /// One text for the namespace of many objects, each of which nothing else has yet.
+    pub(crate) fn share_namespace(&mut self, known: &mut BTreeSet<Arc<str>>) {
+        let Some(meta) = self.body.meta_mut() else { return };
+        if let Some(known) = known.get(&meta.namespace) {
+            meta.namespace = Arc::clone(known);
+        } else {
+            known.insert(Arc::clone(&meta.namespace));
+        }
+    }
+
     /// Points to the object.
     pub fn reference(&self) -> ObjectRef {
         self.meta().object_ref(self.kind)
@@ -246,12 +255,10 @@ impl Object {
     }
 
     /// The labels that selectors are held against: those of a Pod, or those that a Service itself selects by.
-    pub fn selectable(&self) -> Option<Cow<'_, TextMap>> {
+    pub fn selectable(&self) -> Option<&TextMap> {
         match &self.body {
-            Body::Pod(pod) => Some(Cow::Borrowed(&pod.metadata.labels)),
-            Body::Service(service) => {
-                Some(Cow::Owned(service.spec.selector.iter().map(|(k, v)| (&**k, &**v)).collect()))
-            }
+            Body::Pod(pod) => Some(&pod.metadata.labels),
+            Body::Service(service) => Some(&service.spec.selector),
             _ => None,
         }
     }

@@ -66,7 +66,7 @@ impl Unread {
             |label: &Arc<str>| Unknown { resource: Some(meta.resource(key.kind, label)), reason: reason.clone() };
         let mapped = Mapped {
             unknown: role.labels.first().map(unknown).into_iter().collect(),
-            notes: vec![Note::warning(&object, UNREADABLE_OBJECT, text)],
+            notes: [Note::warning(&object, UNREADABLE_OBJECT, text)].into(),
             kinds: [key.kind.id()].into(),
             ..Mapped::default()
         };

@@ -78,22 +78,26 @@ impl Provider for Cloud {
     }
 
     fn interpret(&self, zone: &Zone, endpoint: &Endpoint) -> Interpretation {
-        let property = |key: &str| endpoint.properties.get(key);
+        let property = |key: &str| endpoint.extras.properties.get(key);
         let mut form = endpoint.clone();
         if let Some(weight) = property("cloud/weight") {
             let Ok(weight) = weight.parse() else {
                 let text = format!("{}: cloud/weight={weight:?}: expected a whole number", endpoint.name);
                 return Interpretation::refused(Note::warning(&endpoint.origin.object, "InvalidOption", text));
             };
-            form.routing = Routing::Weighted { weight };
-            form.properties.remove("cloud/weight");
+            form.extras.edit(|extras| {
+                extras.routing = Routing::Weighted { weight };
+                extras.properties.remove("cloud/weight")
+            });
         }
         if let Some(country) = property("cloud/country") {
             let location = Geolocation { country: Some(country.clone()), ..Geolocation::default() };
-            form.routing = Routing::Geolocation { location };
-            form.properties.remove("cloud/country");
+            form.extras.edit(|extras| {
+                extras.routing = Routing::Geolocation { location };
+                extras.properties.remove("cloud/country")
+            });
         }
-        form.properties.remove("cloud/zone");
+        form.extras.edit(|extras| extras.properties.remove("cloud/zone"));
         let asked = property("alias").is_some_and(|alias| &**alias == "true");
         let host = match form.targets.as_records().first() {
             Some(RData::Cname(host)) if !self.flattening && (asked || endpoint.name == zone.name) => Some(host.clone()),
@@ -104,7 +108,7 @@ impl Provider for Cloud {
                 .map(|rtype| {
                     let target =
                         AliasTarget { target: spelled(host.as_str()).into(), zone: None, evaluate_health: false };
-                    Endpoint { rtype, targets: Targets::Alias(target), ttl: None, ..form.clone() }
+                    Endpoint { rtype, targets: Targets::Alias(Box::new(target)), ttl: None, ..form.clone() }
                 })
                 .to_vec(),
             None => vec![form],

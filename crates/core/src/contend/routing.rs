@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{ContentionFacts, NameRules, Note};
 use crate::capability::RoutingKind;
 use crate::endpoint::Endpoint;
-use crate::record::RecordKey;
 use crate::rtype::RecordType;
 
 /// Leaves the endpoints of one kind for each type: that which the holder of a published set asks for (of both kinds the published one),
@@ -20,13 +19,15 @@ pub(super) fn keep_one_kind<'e>(
 ) -> Vec<&'e Endpoint> {
     let mut kinds: BTreeMap<RecordType, BTreeSet<Option<RoutingKind>>> = BTreeMap::new();
     for endpoint in endpoints {
-        kinds.entry(endpoint.rtype).or_default().insert(endpoint.routing.kind());
+        kinds.entry(endpoint.rtype).or_default().insert(endpoint.extras.routing.kind());
     }
     let mut kept = endpoints.to_vec();
     for (rtype, _) in kinds.iter().filter(|(_, kinds)| kinds.len() > 1) {
         let rivals: Vec<&Endpoint> = endpoints.iter().copied().filter(|e| e.rtype == *rtype).collect();
         let Some(home) = home(&rivals, *rtype, scene) else { continue };
-        let stays = |endpoint: &&Endpoint| endpoint.rtype != *rtype || endpoint.routing.kind() == home.routing.kind();
+        let stays = |endpoint: &&Endpoint| {
+            endpoint.rtype != *rtype || endpoint.extras.routing.kind() == home.extras.routing.kind()
+        };
         notes.extend(kept.iter().filter(|endpoint| !stays(endpoint)).map(|endpoint| lost(endpoint, home)));
         kept.retain(stays);
     }
@@ -47,7 +48,7 @@ pub(super) fn keep_cname_apart<'e>(
         .copied()
         .filter(|endpoint| is_cname(endpoint) || rules.excludes(RecordType::Cname, endpoint.rtype))
         .partition(is_cname);
-    let apart = cnames.iter().any(|cname| others.iter().any(|other| other.set_id != cname.set_id));
+    let apart = cnames.iter().any(|cname| others.iter().any(|other| other.extras.set_id != cname.extras.set_id));
     if !apart {
         return endpoints.to_vec();
     }
@@ -67,7 +68,7 @@ pub(super) fn keep_cname_apart<'e>(
 fn home<'e>(rivals: &[&'e Endpoint], rtype: RecordType, scene: &dyn ContentionFacts) -> Option<&'e Endpoint> {
     let published = scene.published(rtype);
     let holder = |e: &&&Endpoint| published.iter().any(|record| record.is_held_by(e));
-    let alike = |e: &&&Endpoint| published.iter().any(|record| record.set.routing.kind() == e.routing.kind());
+    let alike = |e: &&&Endpoint| published.iter().any(|record| record.set.routing.kind() == e.extras.routing.kind());
     let age = |e: &&&Endpoint| (e.origin.created.unwrap_or(i64::MAX), e.origin.object.clone());
     let first = |of: &dyn Fn(&&&'e Endpoint) -> bool| rivals.iter().filter(of).min_by_key(age).copied();
     let keeps: &dyn Fn(&&&'e Endpoint) -> bool = &|e| holder(e) && alike(e);
@@ -76,9 +77,9 @@ fn home<'e>(rivals: &[&'e Endpoint], rtype: RecordType, scene: &dyn ContentionFa
 
 fn lost(endpoint: &Endpoint, home: &Endpoint) -> Note {
     let name = |endpoint: &Endpoint| {
-        endpoint.routing.kind().map_or_else(|| "no routing policy".to_owned(), |kind| format!("{kind} routing"))
+        endpoint.extras.routing.kind().map_or_else(|| "no routing policy".to_owned(), |kind| format!("{kind} routing"))
     };
-    let key = RecordKey { name: endpoint.name.clone(), rtype: endpoint.rtype, set_id: endpoint.set_id.clone() };
+    let key = endpoint.key();
     let text = format!(
         "{key} is left out: it asks for {}, and {} for {} at the same name and type; all sets of a name and type have one kind",
         name(endpoint),

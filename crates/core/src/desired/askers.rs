@@ -8,7 +8,8 @@ use super::claimant::Claimant;
 #[derive(Debug)]
 pub(super) enum Askers {
     One(Arc<Claimant>),
-    Many(Vec<Arc<Claimant>>),
+    #[expect(clippy::box_collection, reason = "a pointer less in each entry; hardly any name has several")]
+    Many(Box<Vec<Arc<Claimant>>>),
 }
 
 impl Askers {
@@ -25,7 +26,7 @@ impl Askers {
             Self::One(only) => {
                 let mut all = vec![only.clone()];
                 all.insert(place, claimant.clone());
-                *self = Self::Many(all);
+                *self = Self::Many(Box::new(all));
             }
             Self::Many(all) => all.insert(place, claimant.clone()),
         }

@@ -8,30 +8,45 @@ use crate::endpoint::ObjectRef;
 /// One object as one source reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Claimant {
-    source: Arc<str>,
-    api_version: Arc<str>,
-    kind: Arc<str>,
+    reading: Arc<Reading>,
     pub(super) namespace: Arc<str>,
     name: Arc<str>,
 }
 
+/// A kind as one source reads it.
+#[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Reading {
+    source: Arc<str>,
+    api_version: Arc<str>,
+    kind: Arc<str>,
+}
+
 impl fmt::Display for Claimant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = &self.reading.kind;
         match &*self.namespace {
-            "" => write!(f, "{} {}", self.kind, self.name),
-            namespace => write!(f, "{} {namespace}/{}", self.kind, self.name),
+            "" => write!(f, "{kind} {}", self.name),
+            namespace => write!(f, "{kind} {namespace}/{}", self.name),
         }
     }
 }
 
-impl Claimant {
-    pub(super) fn new(source: &Arc<str>, object: &ObjectRef) -> Self {
-        Self {
-            source: source.clone(),
-            api_version: object.api_version.clone(),
-            kind: object.kind.clone(),
-            namespace: object.namespace.clone(),
-            name: object.name.clone(),
-        }
+/// Makes claimants, with what those of one kind have in common kept once.
+#[derive(Debug, Default)]
+pub(super) struct Claimants(Vec<Arc<Reading>>);
+
+impl Claimants {
+    pub(super) fn claimant(&mut self, source: &Arc<str>, object: &ObjectRef) -> Claimant {
+        let ObjectRef { api_version, kind, namespace, name, uid: _ } = object;
+        let is =
+            |known: &&Arc<Reading>| known.source == *source && known.api_version == *api_version && known.kind == *kind;
+        let known = self.0.iter().find(is).cloned();
+        let reading = known.unwrap_or_else(|| {
+            let reading = Reading { source: source.clone(), api_version: api_version.clone(), kind: kind.clone() };
+            let reading = Arc::new(reading);
+            self.0.push(reading.clone());
+            reading
+        });
+        Claimant { reading, namespace: namespace.clone(), name: name.clone() }
     }
 }

@@ -84,7 +84,7 @@ fn what_is_not_known_is_noted_until_it_is() {
     let mut desired = Desired::default();
     let label = |text: &str| Some(Arc::<str>::from(text));
     let failed = |reason: &str| Mapped {
-        unknown: vec![Unknown { resource: label("service/ns/a"), reason: reason.to_owned() }],
+        unknown: [Unknown { resource: label("service/ns/a"), reason: reason.to_owned() }].into(),
         ..Mapped::default()
     };
     assert!(!desired.take(update(vec![("a", Some(failed("x")))], false), Timestamp(1)).cleared);
@@ -104,7 +104,8 @@ fn what_is_not_known_is_noted_until_it_is() {
 /// Without a label: known names wait, and what an earlier process may have written is kept for the grace.
 #[test]
 fn what_has_no_label_waits_by_name() {
-    let failed = || Mapped { unknown: vec![Unknown { resource: None, reason: "x".to_owned() }], ..Mapped::default() };
+    let failed =
+        || Mapped { unknown: [Unknown { resource: None, reason: "x".to_owned() }].into(), ..Mapped::default() };
     let mut good = mapped("Service", "a", &["a.example A 192.0.2.1", "b.example A 192.0.2.1"]);
     good.endpoints[0].resource = None;
     let grace = Duration::from_millis(10);
@@ -130,7 +131,7 @@ fn what_has_no_label_waits_by_name() {
 fn pending_keeps_its_first_moment() {
     let mut desired = Desired::default();
     let waiting = |reason: &str| Mapped {
-        pending: vec![Pending { name: name("a.example"), resource: None, reason: reason.to_owned() }],
+        pending: [Pending { name: name("a.example"), resource: None, reason: reason.to_owned() }].into(),
         ..Mapped::default()
     };
     desired.take(update(vec![("a", Some(waiting("blank")))], false), Timestamp(5));
@@ -174,7 +175,7 @@ fn a_pass_finds_what_was_lost() {
 #[test]
 fn the_next_end_of_a_grace_is_known_without_a_look_at_what_waits() {
     let mut waits = Waits::default();
-    let claimant = |who: &str| Arc::new(Claimant::new(&Arc::from("service"), &object("Service", who)));
+    let claimant = |who: &str| Arc::new(Claimants::default().claimant(&Arc::from("service"), &object("Service", who)));
     let (a, b, grace) = (claimant("a"), claimant("b"), Duration::from_millis(10));
     waits.begin(&a, &name("x.example"), Timestamp(1));
     waits.begin(&a, &name("x.example"), Timestamp(3));

@@ -46,7 +46,7 @@ impl OtherPrefixRequest {
             object: other.object.clone(),
             resource: endpoint.resource.clone(),
             rtype: Some(endpoint.rtype),
-            set_id: endpoint.set_id.clone(),
+            set_id: endpoint.extras.set_id.clone(),
             targets: endpoint.targets.as_records().to_vec(),
             shared: endpoint.sharing == Sharing::Union,
         }

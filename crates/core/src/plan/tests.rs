@@ -119,12 +119,12 @@ fn case(published: &[&str], wanted: &[&str]) -> Case {
             key: set.key.clone(),
             targets: Targets::Records(set.data.as_records().to_vec()),
             ttl: set.ttl,
-            routing: endpoint.routing,
-            properties: endpoint.properties,
+            routing: endpoint.extras.routing.clone(),
+            properties: endpoint.extras.properties.clone(),
             objects: vec![endpoint.origin.object.clone()],
             origin: endpoint.origin,
             resource: endpoint.resource,
-            labels: endpoint.labels,
+            labels: endpoint.extras.labels.clone(),
             policy,
         };
         case.placed.push(Placed { set, wanted: Arc::new(wanted), in_set: case.in_set });
@@ -498,7 +498,7 @@ fn other_prefix(who: &str, record: &str, shared: bool) -> OtherPrefixRequest {
     let sharing = if shared { Sharing::Union } else { Sharing::Holder };
     let endpoint = crate::endpoint::Endpoint { sharing, ..endpoint("Service", who, record) };
     let (prefix, object) = (Arc::from("other.example/"), endpoint.origin.object.clone());
-    let other = OtherPrefix { prefix, endpoints: Vec::new(), pending: Vec::new(), object };
+    let other = OtherPrefix { prefix, endpoints: Vec::new(), pending: [].into(), object };
     OtherPrefixRequest::of_endpoint(&other, &endpoint)
 }
 

@@ -59,14 +59,7 @@ pub enum RData {
         target: DnsName,
     },
     /// RFC 8659.
-    Caa {
-        /// Bit 7 is "critical".
-        flags: u8,
-        /// Property name in lower case.
-        tag: Arc<str>,
-        /// Property value, as bytes (RFC 8659 4.1).
-        value: Arc<[u8]>,
-    },
+    Caa(Box<Caa>),
     /// RFC 3403.
     Naptr(Box<Naptr>),
     /// RFC 9460.
@@ -75,6 +68,17 @@ pub enum RData {
     Https(Box<Svcb>),
     /// Anything else.
     Other(Box<Opaque>),
+}
+
+/// The fields of a CAA record (RFC 8659 4.1).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Caa {
+    /// Bit 7 is "critical".
+    pub flags: u8,
+    /// Property name in lower case.
+    pub tag: Arc<str>,
+    /// Property value, as bytes.
+    pub value: Arc<[u8]>,
 }
 
 /// The fields of a NAPTR record (RFC 3403 4.1).
@@ -158,7 +162,7 @@ impl RData {
             Self::Txt(_) => RecordType::Txt,
             Self::Mx { .. } => RecordType::Mx,
             Self::Srv { .. } => RecordType::Srv,
-            Self::Caa { .. } => RecordType::Caa,
+            Self::Caa(_) => RecordType::Caa,
             Self::Naptr(_) => RecordType::Naptr,
             Self::Svcb(_) => RecordType::Svcb,
             Self::Https(_) => RecordType::Https,
@@ -186,7 +190,7 @@ impl RData {
             Self::Srv { target, .. } => Some(target),
             Self::Naptr(naptr) => Some(&naptr.replacement),
             Self::Svcb(svcb) | Self::Https(svcb) => Some(&svcb.target),
-            Self::A(_) | Self::Aaaa(_) | Self::Txt(_) | Self::Caa { .. } | Self::Other(_) => None,
+            Self::A(_) | Self::Aaaa(_) | Self::Txt(_) | Self::Caa(_) | Self::Other(_) => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{Content, Naptr, Opaque, RData, RDataError, Svcb, Txt};
+use super::{Caa, Content, Naptr, Opaque, RData, RDataError, Svcb, Txt};
 use crate::name::DnsName;
 use crate::rtype::RecordType;
 
@@ -214,7 +214,7 @@ fn parse_caa(fields: &mut Fields<'_>) -> Result<RData, RDataError> {
         return Err(fields.expected(CAA));
     }
     let value = fields.word(CAA)?.octets;
-    Ok(RData::Caa { flags, tag: Arc::from(tag), value: Arc::from(value) })
+    Ok(RData::Caa(Box::new(Caa { flags, tag: Arc::from(tag), value: Arc::from(value) })))
 }
 
 fn parse_svcb(fields: &mut Fields<'_>) -> Result<Svcb, RDataError> {
@@ -247,9 +247,9 @@ pub(super) fn write(data: &RData, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
         RData::Mx { preference, exchange } => write!(f, "{preference} {}", exchange.fqdn()),
         RData::Srv { priority, weight, port, target } => write!(f, "{priority} {weight} {port} {}", target.fqdn()),
-        RData::Caa { flags, tag, value } => {
-            write!(f, "{flags} {tag} ")?;
-            quoted(value, f)
+        RData::Caa(caa) => {
+            write!(f, "{} {} ", caa.flags, caa.tag)?;
+            quoted(&caa.value, f)
         }
         RData::Naptr(naptr) => {
             write!(f, "{} {} ", naptr.order, naptr.preference)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Content, Naptr, Opaque, RData, RDataError, SvcParams, Svcb, Txt};
+use super::{Caa, Content, Naptr, Opaque, RData, RDataError, SvcParams, Svcb, Txt};
 use crate::name::DnsName;
 use crate::rtype::RecordType;
 
@@ -25,10 +25,10 @@ impl RData {
                 }
                 out.extend(target.to_wire());
             }
-            Self::Caa { flags, tag, value } => {
-                out.push(*flags);
-                push_string(&mut out, tag.as_bytes());
-                out.extend(value.iter());
+            Self::Caa(caa) => {
+                out.push(caa.flags);
+                push_string(&mut out, caa.tag.as_bytes());
+                out.extend(caa.value.iter());
             }
             Self::Naptr(naptr) => {
                 out.extend(naptr.order.to_be_bytes());
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
             RecordType::Caa => {
                 let flags = self.u8()?;
                 let tag = std::str::from_utf8(self.string()?).ok()?.to_ascii_lowercase();
-                RData::Caa { flags, tag: Arc::from(tag), value: Arc::from(self.rest()) }
+                RData::Caa(Box::new(Caa { flags, tag: Arc::from(tag), value: Arc::from(self.rest()) }))
             }
             RecordType::Naptr => RData::Naptr(Box::new(Naptr {
                 order: self.u16()?,

@@ -182,6 +182,23 @@ async fn what_is_kept_small_comes_back_whole() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_listing_may_come_in_any_order() {
+    let mut view = ZoneView::default();
+    let take = |view: &mut ZoneView, lines: &[&str]| -> Vec<String> {
+        view.take(full(lines), None, Instant::now(), NONE).keys().map(ToString::to_string).collect()
+    };
+    let lines = ["c.example A ttl=1 192.0.2.1", "a.example A ttl=1 192.0.2.1", "c.example AAAA ttl=1 2001:db8::1"];
+    take(&mut view, &lines);
+    assert_eq!((view.len(), view.at(&name("c.example")).len()), (3, 2));
+    assert_eq!(take(&mut view, &[lines[2], lines[1], lines[0]]), [""; 0]);
+    assert_eq!(
+        take(&mut view, &["d.example A ttl=1 192.0.2.1", lines[0], "b.example A ttl=1 192.0.2.1"]),
+        ["a.example", "b.example", "c.example", "d.example"]
+    );
+    assert_eq!(view.names().map(ToString::to_string).collect::<Vec<_>>(), ["b.example", "c.example", "d.example"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_targeted_read_empties_names_that_hold_nothing() {
     let mut view = ZoneView::default();
     view.take(full(&["a.example A ttl=1 192.0.2.1"]), None, Instant::now(), NONE);

@@ -81,7 +81,9 @@ impl Wrapping {
 
 fn prefer_alias(endpoint: &mut Endpoint) {
     if endpoint.rtype == RecordType::Cname {
-        endpoint.properties.entry(Arc::from("alias")).or_insert_with(|| Arc::from("true"));
+        endpoint.extras.edit(|extras| {
+            extras.properties.entry(Arc::from("alias")).or_insert_with(|| Arc::from("true"));
+        });
     }
 }
 

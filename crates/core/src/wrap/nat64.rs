@@ -15,13 +15,12 @@ impl Wrapping {
             return;
         }
         let made: Vec<Endpoint> = endpoints.iter().filter_map(|endpoint| self.translated(endpoint)).collect();
-        let key = |endpoint: &Endpoint| (endpoint.name.clone(), endpoint.rtype, endpoint.set_id.clone());
         let mut places = HashMap::new();
         for (at, endpoint) in endpoints.iter().enumerate() {
-            places.entry(key(endpoint)).or_insert(at);
+            places.entry(endpoint.key()).or_insert(at);
         }
         for made in made {
-            let at = *places.entry(key(&made)).or_insert(endpoints.len());
+            let at = *places.entry(made.key()).or_insert(endpoints.len());
             match endpoints.get_mut(at) {
                 Some(same) => join(same, &made),
                 None => endpoints.push(made),

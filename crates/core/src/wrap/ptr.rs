@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
 use super::Wrapping;
-use crate::endpoint::{Endpoint, Mapped, Severity, Sharing, Targets};
+use crate::endpoint::{Endpoint, Extras, Mapped, Severity, Sharing, Targets};
 use crate::name::DnsName;
 use crate::notes::Notes;
 use crate::rdata::RData;
-use crate::record::{Routing, Ttl};
+use crate::record::Ttl;
 use crate::rtype::RecordType;
 
 const PROPERTY: &str = "record-type";
@@ -31,7 +31,7 @@ impl Wrapping {
         let mut endpoints = std::mem::take(&mut out.endpoints);
         let (mut wanted, mut notes) = (Vec::new(), Notes::default());
         for (at, endpoint) in endpoints.iter_mut().enumerate() {
-            let asked = endpoint.properties.remove(PROPERTY);
+            let asked = endpoint.extras.edit(|extras| extras.properties.remove(PROPERTY));
             if !has_reverse(endpoint) {
                 if asked.is_some() {
                     let object = &endpoint.origin.object;
@@ -82,14 +82,11 @@ impl Reverse<'_> {
             rtype: RecordType::Ptr,
             targets: Targets::Records(self.names),
             ttl: self.ttl,
-            set_id: None,
-            routing: Routing::Simple,
-            properties: BTreeMap::new(),
             origin: self.from.origin.clone(),
             resource: None,
-            labels: Box::default(),
             sharing: Sharing::Union,
             policy: self.from.policy,
+            extras: Extras::default(),
         }
     }
 }

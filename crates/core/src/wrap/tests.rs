@@ -12,7 +12,7 @@ fn mapped(lines: &[&str]) -> Mapped {
 
 fn with(mut mapped: Mapped, key: &str, value: &str) -> Mapped {
     for endpoint in &mut mapped.endpoints {
-        endpoint.properties.insert(Arc::from(key), Arc::from(value));
+        endpoint.extras.edit(|extras| extras.properties.insert(Arc::from(key), Arc::from(value)));
     }
     mapped
 }
@@ -31,7 +31,7 @@ fn shown(mapped: &Mapped) -> Vec<String> {
         if let Some(ttl) = e.ttl {
             let _ = write!(line, " ttl={ttl}");
         }
-        for (key, value) in &e.properties {
+        for (key, value) in &e.extras.properties {
             let _ = write!(line, " {key}={value}");
         }
         line
@@ -208,7 +208,7 @@ fn what_is_asked_for_under_another_prefix_is_wrapped_too() {
     let mut asked = mapped(&[]);
     let endpoint = endpoint("Service", "web", "a.example AAAA 64:ff9b::1.2.3.4");
     let (object, prefix) = (endpoint.origin.object.clone(), Arc::from("p/"));
-    asked.other_prefix = Some(Box::new(OtherPrefix { prefix, endpoints: vec![endpoint], pending: Vec::new(), object }));
+    asked.other_prefix = Some(Box::new(OtherPrefix { prefix, endpoints: vec![endpoint], pending: [].into(), object }));
     let wrapping = Wrapping { nat64: vec![nat64_prefix("64:ff9b::/96").unwrap()], ..Wrapping::default() };
     let other = wrapping.apply(&asked).other_prefix.unwrap();
     let lines: Vec<String> = other.endpoints.iter().map(ToString::to_string).collect();

@@ -104,8 +104,8 @@ pub(crate) fn record(record: &RData) -> Value {
         RData::Srv { priority, weight, port, target } => {
             json!({ "priority": priority, "weight": weight, "port": port, "target": target.to_string() })
         }
-        RData::Caa { flags, tag, value } => {
-            json!({ "flags": flags, "tag": **tag, "value": String::from_utf8_lossy(value) })
+        RData::Caa(caa) => {
+            json!({ "flags": caa.flags, "tag": *caa.tag, "value": String::from_utf8_lossy(&caa.value) })
         }
         RData::Txt(text) => {
             let strings: Vec<_> = text.strings().map(|string| String::from_utf8(string.to_vec()).unwrap()).collect();

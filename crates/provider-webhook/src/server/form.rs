@@ -87,7 +87,7 @@ impl Form {
 
     /// The alias as targets.
     pub(super) fn targets(&self) -> Option<Targets> {
-        self.alias.clone().map(Targets::Alias)
+        self.alias.clone().map(|alias| Targets::Alias(Box::new(alias)))
     }
 }
 

@@ -11,7 +11,7 @@ use tracing::warn;
 use zonewright_core::capability::Capability;
 use zonewright_core::change::{Change, Group, Step};
 use zonewright_core::contend::Wanted;
-use zonewright_core::endpoint::{Endpoint, Labels, Note, ObjectRef, Origin, Sharing, Targets};
+use zonewright_core::endpoint::{Endpoint, EndpointExtras, Labels, Note, ObjectRef, Origin, Sharing, Targets};
 use zonewright_core::interpret::{Interpretation, Interpreted, has_identifier, interpret};
 use zonewright_core::lower::{Lowered, lower};
 use zonewright_core::options::OptionReader;
@@ -292,14 +292,17 @@ fn wanted(endpoint: &wire::Endpoint) -> Result<Endpoint, Objection> {
         rtype,
         targets,
         ttl: ttl(endpoint.ttl),
-        set_id: SetId::new(&endpoint.set_id),
-        routing: form.routing,
-        properties: form.properties,
         origin: caller(),
         resource: endpoint.labels.get("resource").map(|resource| Arc::from(resource.as_str())),
-        labels: Labels::default(),
         sharing: Sharing::Holder,
         policy: None,
+        extras: EndpointExtras {
+            set_id: SetId::new(&endpoint.set_id),
+            routing: form.routing,
+            properties: form.properties,
+            labels: Labels::default(),
+        }
+        .into(),
     })
 }
 
@@ -320,7 +323,8 @@ fn records(name: &DnsName, rtype: RecordType, targets: &[String]) -> Result<Vec<
 /// An endpoint as the one that has its name: nobody contends for it here.
 fn published_as(form: Endpoint) -> Wanted {
     let key = form.key();
-    let Endpoint { targets, ttl, routing, properties, origin, resource, labels, policy, .. } = form;
+    let Endpoint { targets, ttl, origin, resource, policy, extras, .. } = form;
+    let EndpointExtras { routing, properties, labels, .. } = (*extras).clone();
     Wanted { key, targets, ttl, routing, properties, origin, resource, labels, policy, objects: Vec::new() }
 }
 

@@ -54,19 +54,24 @@ fn placed(json: &str, narrow: impl Fn(&mut Capability)) -> Vec<String> {
 /// A weight becomes a policy, a host name with `alias` an alias of both families, and `x/zone` names the zone.
 fn interpretation(endpoint: &Endpoint) -> Interpretation {
     let mut form = endpoint.clone();
-    if let Some(weight) = form.properties.remove("x/weight") {
+    if let Some(weight) = form.extras.edit(|extras| extras.properties.remove("x/weight")) {
         let Ok(weight) = weight.parse() else {
             let text = format!("{}: x/weight: expected a number", endpoint.name);
             return Interpretation::refused(Note::warning(&endpoint.origin.object, "InvalidOption", text));
         };
-        form.routing = Routing::Weighted { weight };
+        form.extras.edit(|extras| extras.routing = Routing::Weighted { weight });
     }
-    let zone = form.properties.remove("x/zone");
-    let alias = form.properties.remove("alias");
+    let zone = form.extras.edit(|extras| extras.properties.remove("x/zone"));
+    let alias = form.extras.edit(|extras| extras.properties.remove("alias"));
     let forms = match (form.targets.as_records().first(), alias.as_deref()) {
         (Some(RData::Cname(host)), Some(alias)) => {
             let alias_to = AliasTarget { target: host.as_str().into(), zone: None, evaluate_health: false };
-            let of = |rtype| Endpoint { rtype, targets: Targets::Alias(alias_to.clone()), ttl: None, ..form.clone() };
+            let of = |rtype| Endpoint {
+                rtype,
+                targets: Targets::Alias(Box::new(alias_to.clone())),
+                ttl: None,
+                ..form.clone()
+            };
             let types = [RecordType::A, RecordType::Aaaa].into_iter();
             types.filter(|rtype| alias == "true" || alias == rtype.to_string()).map(of).collect()
         }

@@ -1,11 +1,10 @@
 //! Objects: in, what one asks for; out, what the mapping of a real one like it would be.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use zonewright_core::choice::Choice;
 use zonewright_core::endpoint::{
-    Endpoint, Mapped, ObjectPolicy, ObjectRef, Origin, Pending, Sharing, Targets, Unknown,
+    Endpoint, EndpointExtras, Mapped, ObjectPolicy, ObjectRef, Origin, Pending, Sharing, Targets, Unknown,
 };
 use zonewright_core::record::Routing;
 use zonewright_core::{DnsName, RData, RecordKey, Ttl};
@@ -105,14 +104,12 @@ pub(super) fn mapped(id: Id, spec: &Spec) -> Arc<Mapped> {
         rtype: key.rtype,
         targets: Targets::Records(data.clone()),
         ttl: spec.ttl,
-        set_id: key.set_id.clone(),
-        routing: routing(spec, key),
-        properties: BTreeMap::new(),
         origin: origin.clone(),
         resource: resource.clone(),
-        labels: Box::default(),
         sharing: if spec.union { Sharing::Union } else { Sharing::Holder },
         policy: spec.policy,
+        extras: EndpointExtras { set_id: key.set_id.clone(), routing: routing(spec, key), ..EndpointExtras::default() }
+            .into(),
     };
     let pending =
         |name: &DnsName| Pending { name: name.clone(), resource: resource.clone(), reason: "no address".to_owned() };
@@ -121,7 +118,7 @@ pub(super) fn mapped(id: Id, spec: &Spec) -> Arc<Mapped> {
         endpoints: spec.wants.iter().map(endpoint).collect(),
         pending: spec.pending.iter().map(pending).collect(),
         unknown: spec.unknown.then_some(unknown).into_iter().collect(),
-        notes: Vec::new(),
+        notes: [].into(),
         kinds: [Arc::from(KINDS[id.kind].1)].into(),
         other_prefix: None,
     })

@@ -13,8 +13,8 @@ impl Index {
     /// A snapshot to consider a subject in, without the index.
     pub(crate) fn snapshot_for(&self, subject: &Subject) -> Snapshot {
         let reported = self.reported.iter().filter_map(|(reader, reported)| {
-            let object = reported.who.at(reader);
-            concerns(subject, &object, &reported.mapped).then(|| (reader.clone(), object, Arc::clone(&reported.mapped)))
+            let object = reported.who.at(&reader);
+            concerns(subject, &object, &reported.mapped).then(|| (reader, object, Arc::clone(&reported.mapped)))
         });
         Snapshot {
             reported: reported.collect(),

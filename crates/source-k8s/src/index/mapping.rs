@@ -1,13 +1,13 @@
 //! What is dirty goes to the mappers, and what they give is reported where it is new.
 
 use std::collections::BTreeMap;
-use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
 use zonewright_core::endpoint::{Mapped, ObjectRef};
 use zonewright_core::source::{ObjectState, ObjectUpdate, Review, Update};
 
-use super::{Index, Reported, Who};
+use super::Index;
+use super::reported::{Reported, Who};
 use crate::batch::{BatchItem, MappedItem, Mapping, MappingBatch};
 use crate::kind::Kind;
 use crate::lookup::Dependency;
@@ -24,31 +24,30 @@ impl Index {
     ///
     /// A complete update also carries the tombstones that have not been reported yet: no later update would.
     pub fn take(&mut self, everything: bool) -> Update {
-        let mapped = self.begin().map();
-        self.finish(mapped, everything)
+        let mut batch = self.begin();
+        let mut changed = Vec::new();
+        while let Some(part) = batch.map_part() {
+            self.take_over(part, &mut changed);
+        }
+        self.end(changed, everything)
     }
 
     /// Takes out what is dirty, with all that its mappers may read: to be mapped without the index, and brought back to
     /// [`Index::finish`]. One batch at a time; one that never came back is part of the next.
     pub fn begin(&mut self) -> MappingBatch {
-        self.dirty.append(&mut self.in_flight);
+        self.dirty.extend(self.in_flight.iter().cloned());
         self.changes.clear();
-        self.in_flight = std::mem::take(&mut self.dirty);
         // What was mapped and not kept is mapped again when it comes anew; nothing else has a part in it.
         let store = &self.store;
-        self.in_flight.retain(|Reader { key, .. }| {
+        let is_whole = |Reader { key, .. }: &Reader| {
             store.object(key.kind, &key.namespace, &key.name).is_none_or(|object| !object.is_pruned())
-        });
-        let item = |reader: &Reader| BatchItem {
-            object: self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).cloned(),
-            tombstone: self.tombstones.contains(reader),
-            reader: reader.clone(),
         };
-        let items = self.in_flight.iter().map(item).collect();
-        self.tombstones.clear();
+        self.in_flight = Arc::new(std::mem::take(&mut self.dirty).into_iter().filter(is_whole).collect());
         self.published_read = false;
         MappingBatch {
-            items,
+            readers: Arc::clone(&self.in_flight),
+            mapped: 0,
+            tombstones: std::mem::take(&mut self.tombstones),
             store: self.store.clone(),
             roles: Arc::clone(&self.roles),
             options: Arc::clone(&self.options),
@@ -59,8 +58,14 @@ impl Index {
 
     /// Takes over what mappers gave, and reports what changed by it; with `everything`, all that there is.
     pub fn finish(&mut self, mapped: Vec<MappedItem>, everything: bool) -> Update {
-        let changed = self.take_over(mapped);
-        self.in_flight.clear();
+        let mut changed = Vec::new();
+        self.take_over(mapped, &mut changed);
+        self.end(changed, everything)
+    }
+
+    /// Everything of the batch is taken over: reports what changed by it; with `everything`, all that there is.
+    pub(crate) fn end(&mut self, changed: Vec<ObjectUpdate>, everything: bool) -> Update {
+        self.in_flight = Arc::default();
         self.compact(self.laid_out + MANY);
         // What was read may have changed after it was read.
         for (old, new) in std::mem::take(&mut self.changes) {
@@ -78,16 +83,17 @@ impl Index {
 
     /// The next `most` objects of what was reported, beginning anew after the last one.
     pub fn review(&mut self, most: usize) -> Review {
-        let from = self.reviewed.take().map_or(Unbounded, Excluded);
-        let mut rest = self.reported.range((from, Unbounded));
-        let part: Vec<(&Reader, &Reported)> = rest.by_ref().take(most.max(1)).collect();
+        let reviewed = self.reviewed.take();
+        let mut rest = self.reported.after(reviewed.as_ref());
+        let part: Vec<(Reader, &Reported)> = rest.by_ref().take(most.max(1)).collect();
         let last = rest.next().is_none();
+        drop(rest);
         let state = |reported: &Reported| ObjectState::Present(Arc::clone(&reported.mapped));
         let objects = part
             .iter()
             .map(|(reader, reported)| self.update(reader, reported.who.at(reader), state(reported)))
             .collect();
-        self.reviewed = part.last().map(|(reader, _)| (*reader).clone()).filter(|_| !last);
+        self.reviewed = part.last().map(|(reader, _)| reader.clone()).filter(|_| !last);
         self.compact(self.laid_out / 4);
         Review { objects, last }
     }
@@ -97,7 +103,7 @@ impl Index {
         let reported = self.reported.len();
         if reported > self.laid_out + growth {
             self.laid_out = reported;
-            self.reported = std::mem::take(&mut self.reported).into_iter().collect();
+            self.reported.compact();
             self.store.compact();
         } else if reported < self.laid_out / 2 {
             self.laid_out = reported;
@@ -106,12 +112,12 @@ impl Index {
 
     fn snapshot(&self) -> impl Iterator<Item = ObjectUpdate> {
         self.reported.iter().map(|(reader, reported)| {
-            self.update(reader, reported.who.at(reader), ObjectState::Present(Arc::clone(&reported.mapped)))
+            self.update(&reader, reported.who.at(&reader), ObjectState::Present(Arc::clone(&reported.mapped)))
         })
     }
 
-    fn take_over(&mut self, mapped: Vec<MappedItem>) -> Vec<ObjectUpdate> {
-        let mut updates = Vec::new();
+    /// Takes over what a part of a batch gave.
+    pub(crate) fn take_over(&mut self, mapped: Vec<MappedItem>, updates: &mut Vec<ObjectUpdate>) {
         for MappedItem { item, result } in mapped {
             let BatchItem { reader, object, tombstone } = item;
             let key = &reader.key;
@@ -121,7 +127,7 @@ impl Index {
                     self.readers.forget(&reader);
                     self.by_presence.remove(&reader);
                     match self.roles.get(reader.source).and_then(|role| self.unread.mapped(role, &reader.key)) {
-                        Some((object, mapped)) => self.report(&reader, object, mapped, tombstone, &mut updates),
+                        Some((object, mapped)) => self.report(&reader, object, mapped, tombstone, updates),
                         None => updates.extend(self.report_gone(&reader, tombstone)),
                     }
                 }
@@ -135,14 +141,13 @@ impl Index {
                     let leaf = result.rests_on_itself()
                         && self.forgotten.contains(&reader.key.kind)
                         && !self.may_be_asked_about(&object, &result.mapped);
-                    self.take_over_one(&reader, &object, result, tombstone, &mut updates);
+                    self.take_over_one(&reader, &object, result, tombstone, updates);
                     if leaf && !self.dirty.contains(&reader) {
                         self.store.prune(&object);
                     }
                 }
             }
         }
-        updates
     }
 
     fn report_gone(&mut self, reader: &Reader, tombstone: bool) -> Option<ObjectUpdate> {
@@ -200,7 +205,7 @@ impl Index {
             _ => {}
         }
         let mapped = Arc::new(mapped);
-        self.reported.insert(reader.clone(), Reported { who, mapped: Arc::clone(&mapped) });
+        self.reported.insert(reader, Reported { who, mapped: Arc::clone(&mapped) });
         updates.push(self.update(reader, reference, ObjectState::Present(mapped)));
     }
 

@@ -4,9 +4,8 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use zonewright_core::endpoint::{Endpoint, Labels, ObjectPolicy, Origin, Sharing, Targets};
-use zonewright_core::options::Properties;
-use zonewright_core::record::{AliasTarget, Routing, SetId, Ttl};
+use zonewright_core::endpoint::{Endpoint, Extras, ObjectPolicy, Origin, Sharing, Targets};
+use zonewright_core::record::{AliasTarget, Ttl};
 use zonewright_core::{DnsName, RData, RecordType};
 
 /// What holds for the endpoints that are asked for from now on: as a rule, for all of the object's.
@@ -14,16 +13,12 @@ use zonewright_core::{DnsName, RData, RecordType};
 pub(crate) struct EndpointSettings {
     /// TTL.
     pub(crate) ttl: Option<Ttl>,
-    /// Set identifier.
-    pub(crate) set_id: Option<SetId>,
-    /// Provider-specific properties.
-    pub(crate) properties: Properties,
     /// The object's own policy.
     pub(crate) policy: Option<ObjectPolicy>,
     /// Resource label; `None` where external-dns writes none.
     pub(crate) resource: Option<Arc<str>>,
-    /// Further labels of the claim.
-    pub(crate) labels: Labels,
+    /// Set identifier, provider-specific properties and further labels of the claim.
+    pub(crate) extras: Extras,
 }
 
 /// The targets of one endpoint in the order in which they came, each once.
@@ -59,24 +54,23 @@ impl EndpointTargets {
     pub(super) fn endpoint(mut self, name: DnsName, rtype: RecordType, origin: &Arc<Origin>) -> Endpoint {
         self.order.shrink_to_fit();
         let settings = &self.settings;
-        let mut properties = settings.properties.clone();
+        let mut extras = settings.extras.clone();
         // Only addresses and CNAMEs have an alias form; elsewhere the property would spoil the record.
-        if !matches!(rtype, RecordType::A | RecordType::Aaaa | RecordType::Cname) {
-            properties.remove("alias");
+        if !matches!(rtype, RecordType::A | RecordType::Aaaa | RecordType::Cname)
+            && extras.properties.contains_key("alias")
+        {
+            extras.edit(|extras| extras.properties.remove("alias"));
         }
         Endpoint {
             name,
             rtype,
-            targets: self.alias.map_or(Targets::Records(self.order), Targets::Alias),
+            targets: self.alias.map_or(Targets::Records(self.order), |alias| Targets::Alias(Box::new(alias))),
             ttl: settings.ttl,
-            set_id: settings.set_id.clone(),
-            routing: Routing::Simple,
-            properties,
             origin: origin.clone(),
             resource: settings.resource.clone(),
-            labels: settings.labels.clone(),
             sharing: self.sharing,
             policy: settings.policy,
+            extras,
         }
     }
 }

@@ -122,6 +122,21 @@ mod tests {
         assert!(serde_json::from_value::<Service>(json!({"spec": {"externalIPs": "1.2.3.4"}})).is_err());
     }
 
+    /// There is one for each name, or nearly.
+    #[test]
+    fn a_service_is_small() {
+        assert!(size_of::<Service>() <= 240, "{} bytes", size_of::<Service>());
+    }
+
+    #[test]
+    fn ports_are_kept_where_they_are_those_of_nodes() {
+        for (service_type, kept) in [("NodePort", 1), ("LoadBalancer", 0)] {
+            let mut service: Service = read(json!({"spec": {"type": service_type, "ports": [{"nodePort": 30_000}]}}));
+            service.prune(&AnnotationFilterKeys::new(["p/"], ["tier"]));
+            assert_eq!(service.spec.ports.len(), kept, "{service_type}");
+        }
+    }
+
     #[test]
     fn pruning_keeps_what_mappers_read() {
         let keep = AnnotationFilterKeys::new(["p/"], ["tier"]);

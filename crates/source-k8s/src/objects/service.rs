@@ -1,11 +1,10 @@
 //! core/v1 Service.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer};
 
-use super::{Meta, nullable};
+use super::{Meta, TextMap, nullable};
 use crate::annotations::AnnotationFilterKeys;
 
 /// A Service.
@@ -24,9 +23,12 @@ pub struct Service {
 }
 
 impl Service {
-    /// Drops annotations that are not in `keep`.
+    /// Drops annotations that are not in `keep`, and the ports where they say nothing of the nodes.
     pub fn prune(&mut self, keep: &AnnotationFilterKeys) {
         self.metadata.annotations.retain(|key| keep.keeps(key));
+        if self.spec.service_type != ServiceType::NodePort {
+            self.spec.ports = Box::default();
+        }
     }
 }
 
@@ -42,7 +44,7 @@ pub struct ServiceSpec {
     pub cluster_ip: Box<str>,
     /// Addresses that the cluster does not manage.
     #[serde(rename = "externalIPs", deserialize_with = "nullable")]
-    pub external_ips: Vec<Box<str>>,
+    pub external_ips: Box<[Box<str>]>,
     /// Target of a service of type ExternalName.
     #[serde(deserialize_with = "nullable")]
     pub external_name: Box<str>,
@@ -54,10 +56,10 @@ pub struct ServiceSpec {
     pub publish_not_ready_addresses: bool,
     /// Labels of the pods behind it.
     #[serde(deserialize_with = "nullable")]
-    pub selector: BTreeMap<String, String>,
-    /// Ports.
+    pub selector: TextMap,
+    /// Ports; after pruning only those of type NodePort.
     #[serde(deserialize_with = "nullable")]
-    pub ports: Vec<ServicePort>,
+    pub ports: Box<[ServicePort]>,
 }
 
 /// One port of a Service.
@@ -87,7 +89,7 @@ pub struct ServiceStatus {
 pub struct LoadBalancer {
     /// One entry for each address or host name.
     #[serde(deserialize_with = "nullable")]
-    pub ingress: Vec<LoadBalancerIngress>,
+    pub ingress: Box<[LoadBalancerIngress]>,
 }
 
 /// One entry of a load balancer.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use zonewright_core::DnsName;
-use zonewright_core::endpoint::Mapped;
+use zonewright_core::endpoint::{EndpointExtras, Mapped};
 
 use super::hosted::{self, Answer};
 use super::{MapScope, SourceRole};
@@ -100,7 +100,8 @@ fn settings(mapping: &mut Mapping<'_>, host: &GlooVirtualHost) -> Result<Endpoin
     let (set_id, properties) = mapping.read_properties(&annotations);
     let own = Annotations::new(prefixes, &mapping.meta.annotations);
     let policy = mapping.read_policy(&annotations).or_else(|| mapping.read_policy(&own));
-    Ok(EndpointSettings { ttl, set_id, properties, policy, ..EndpointSettings::default() })
+    let extras = EndpointExtras { set_id, properties, ..EndpointExtras::default() }.into();
+    Ok(EndpointSettings { ttl, policy, extras, ..EndpointSettings::default() })
 }
 
 /// Namespace and name of the VirtualServices that a virtual host was made of.

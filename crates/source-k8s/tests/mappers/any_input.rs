@@ -102,8 +102,8 @@ fn hold(mapped: &Mapped) {
         // A DNSEndpoint may leave its targets to the default ones, and may ask for an alias.
         let bare = records.is_empty() && !matches!(endpoint.targets, Targets::Alias(_));
         assert!(!bare || matches!(&*endpoint.origin.source, "crd" | "connector" | "fake"), "{endpoint}");
-        let key = (&endpoint.name, endpoint.rtype, &endpoint.set_id);
-        let keys = mapped.endpoints.iter().filter(|e| (&e.name, e.rtype, &e.set_id) == key);
+        let key = (&endpoint.name, endpoint.rtype, &endpoint.extras.set_id);
+        let keys = mapped.endpoints.iter().filter(|e| (&e.name, e.rtype, &e.extras.set_id) == key);
         assert_eq!(keys.count(), 1, "{endpoint} is there twice");
     }
     for pending in &mapped.pending {

@@ -183,7 +183,7 @@ fn labels() {
     let thing = thing(json!([{"dnsName": "a.org", "recordType": "A", "targets": ["1.1.1.1"],
                               "labels": {"custom": "x", "owner": "me", "resource": "service/a/b", "zonewright-item": "y"}}]));
     let mapped = map(&thing, &[], &options(|_| {}));
-    let labels: Vec<_> = mapped.endpoints[0].labels.iter().map(|(key, value)| (&**key, &**value)).collect();
+    let labels: Vec<_> = mapped.endpoints[0].extras.labels.iter().map(|(key, value)| (&**key, &**value)).collect();
     assert_eq!(labels, [("custom", "x")]);
     assert_eq!(mapped.endpoints[0].resource.as_deref(), Some("crd/foo/test"));
 }

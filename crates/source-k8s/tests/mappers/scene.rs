@@ -73,10 +73,10 @@ fn endpoint(endpoint: &Endpoint) -> String {
     if let Some(ttl) = endpoint.ttl {
         let _ = write!(line, " ttl={ttl}");
     }
-    if let Some(id) = &endpoint.set_id {
+    if let Some(id) = &endpoint.extras.set_id {
         let _ = write!(line, " set={}", id.as_str());
     }
-    for (key, value) in &endpoint.properties {
+    for (key, value) in &endpoint.extras.properties {
         let _ = write!(line, " {key}={value}");
     }
     line

@@ -8,9 +8,10 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 use zonewright_core::choice::Choice;
 use zonewright_core::endpoint::{
-    Endpoint, Mapped, ObjectPolicy, ObjectRef, Origin, OtherPrefix, Pending, Sharing, Targets, Unknown,
+    Endpoint, EndpointExtras, Extras, Mapped, ObjectPolicy, ObjectRef, Origin, OtherPrefix, Pending, Sharing, Targets,
+    Unknown,
 };
-use zonewright_core::record::{Routing, SetId};
+use zonewright_core::record::SetId;
 use zonewright_core::source::{
     Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Review, Source, SourceErrors, Update,
 };
@@ -90,7 +91,8 @@ impl Cluster {
         let set_id = lines.iter().find_map(|l| l.strip_prefix("set:")).and_then(SetId::new);
         let ttl = lines.iter().find_map(|l| l.strip_prefix("ttl:")?.parse().ok()).and_then(Ttl::from_secs);
         let stated = lines.iter().filter_map(|l| l.strip_prefix("prop:")?.split_once('='));
-        let properties: BTreeMap<Arc<str>, Arc<str>> = stated.map(|(key, value)| (key.into(), value.into())).collect();
+        let properties = stated.map(|(key, value)| (key.into(), value.into())).collect();
+        let extras: Extras = EndpointExtras { set_id, properties, ..EndpointExtras::default() }.into();
         let mut mapped = Mapped { kinds: [Arc::from(SERVICES)].into(), ..Mapped::default() };
         let endpoint = |line: &str| {
             let RecordSet { key, data: RecordData::Records(records), .. } = set(line) else { unreachable!() };
@@ -99,20 +101,17 @@ impl Cluster {
                 rtype: key.rtype,
                 targets: Targets::Records(records),
                 ttl,
-                set_id: set_id.clone(),
-                routing: Routing::Simple,
-                properties: properties.clone(),
                 origin: origin.clone(),
                 resource: label.clone(),
-                labels: Box::default(),
                 sharing: Sharing::Holder,
                 policy,
+                extras: extras.clone(),
             }
         };
         let other: Vec<Endpoint> = lines.iter().filter_map(|l| l.strip_prefix("other:")).map(endpoint).collect();
         if !other.is_empty() {
             let prefix = Arc::from("external-dns.alpha.kubernetes.io/");
-            let other = OtherPrefix { prefix, endpoints: other, pending: Vec::new(), object: object(who) };
+            let other = OtherPrefix { prefix, endpoints: other, pending: [].into(), object: object(who) };
             mapped.other_prefix = Some(Box::new(other));
         }
         for line in lines {

@@ -5,14 +5,15 @@
 //! - A file, or folder, that cannot be read removes nothing either.
 //! - As long as some file's content has never been known whole, the view is no evidence of what is *not* there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::fs::{self, Metadata};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::document::{At, DocumentReads, Format, Parsed, Unread, line_of, parse};
+use super::listing::Listing;
 use crate::feed::FeedEvent;
 use crate::store::{Object, ObjectKey};
 
@@ -74,7 +75,6 @@ pub(super) struct Folder {
     dir: PathBuf,
     wanted: DocumentReads,
     files: BTreeMap<PathBuf, File>,
-    held: BTreeMap<ObjectKey, Object>,
     listed: bool,
     /// Something could not be read at the last scan.
     unreadable: bool,
@@ -97,11 +97,38 @@ enum Refresh {
 #[derive(Debug, Default)]
 struct File {
     stamp: Option<Stamp>,
-    objects: Vec<At<Object>>,
+    objects: Vec<HeldObject>,
     faults: Vec<At<String>>,
     unread: Vec<At<Unread>>,
     /// Its content was once known without a fault.
     known: bool,
+}
+
+/// An object of a file.
+#[derive(Debug)]
+struct HeldObject {
+    line: u32,
+    /// It was reported: no file before this one has an object with its key.
+    in_force: bool,
+    object: Object,
+}
+
+impl From<At<Object>> for HeldObject {
+    fn from(At { line, what }: At<Object>) -> Self {
+        Self { line: u32::try_from(line).unwrap_or(u32::MAX), in_force: false, object: what }
+    }
+}
+
+/// The objects that were in force in files that changed or went.
+type Former = BTreeMap<ObjectKey, Object>;
+
+/// What a scan changed.
+#[derive(Debug, Default)]
+struct Changes {
+    /// Objects that are new, or not as they were.
+    came: Vec<Object>,
+    /// What no file holds any more.
+    gone: Vec<ObjectKey>,
 }
 
 /// What distinguishes one state of a file from another without reading it.
@@ -137,27 +164,10 @@ pub(super) fn identity(metadata: &Metadata) -> (u64, u64) {
     }
 }
 
-/// The manifest files below a folder.
-#[derive(Debug, Default)]
-struct Listing {
-    files: BTreeMap<PathBuf, (Format, Metadata)>,
-    /// Files and folders that cannot be read, and why.
-    unreadable: BTreeMap<PathBuf, String>,
-    visited: BTreeSet<PathBuf>,
-}
-
 impl Folder {
     /// A folder that has not been looked at.
     pub(super) fn new(dir: PathBuf, wanted: DocumentReads) -> Self {
-        Self {
-            dir,
-            wanted,
-            files: BTreeMap::new(),
-            held: BTreeMap::new(),
-            listed: false,
-            unreadable: false,
-            faults: Vec::new(),
-        }
+        Self { dir, wanted, files: BTreeMap::new(), listed: false, unreadable: false, faults: Vec::new() }
     }
 
     /// The folder's path.
@@ -180,13 +190,17 @@ impl Folder {
             };
         }
         let away = |file: &PathBuf| listing.unreadable.keys().any(|prefix| file.starts_with(prefix));
-        let before = self.files.len();
-        self.files.retain(|file, _| listing.files.contains_key(file) || away(file));
-        let mut changed = self.files.len() != before;
+        let mut former = Former::new();
+        let gone = self.files.extract_if(.., |file, _| !listing.files.contains_key(file) && !away(file));
+        let mut changed = false;
+        for (_, mut file) in gone {
+            changed = true;
+            file.withdraw(&mut former);
+        }
         let mut again = None;
         for (path, (format, metadata)) in &listing.files {
             let file = self.files.entry(path.clone()).or_default();
-            match file.refresh(path, *format, metadata, &self.wanted, now) {
+            match file.refresh(path, *format, metadata, &self.wanted, now, &mut former) {
                 Refresh::Same => {}
                 Refresh::Read => changed = true,
                 Refresh::Later(pause) => again = again.max(Some(pause)),
@@ -194,7 +208,7 @@ impl Folder {
         }
         if changed || !self.listed || !listing.unreadable.is_empty() || self.unreadable {
             self.unreadable = !listing.unreadable.is_empty();
-            return self.conclude(&listing, again);
+            return self.conclude(&listing, &former, again);
         }
         // No file was read: everything is as it was, and nothing is gone through.
         let whole = self.files.values().all(|file| file.known);
@@ -206,16 +220,16 @@ impl Folder {
         }
     }
 
-    fn conclude(&mut self, listing: &Listing, again: Option<Duration>) -> Scan {
+    fn conclude(&mut self, listing: &Listing, former: &Former, again: Option<Duration>) -> Scan {
         let mut faults: Vec<FileProblem> = listing.unreadable.iter().map(|(file, why)| fault(file, 0, why)).collect();
         for (path, file) in &self.files {
             faults.extend(file.faults.iter().map(|at| fault(path, at.line, &at.what)));
         }
         let whole = listing.unreadable.is_empty() && self.files.values().all(|file| file.known);
-        let merged = self.merge(&mut faults);
-        let events = if whole && !self.listed { self.list(&merged) } else { self.differ(&merged, whole) };
+        let hidden = self.hidden(&mut faults);
+        let changes = self.put_in_force(&hidden, former);
+        let events = if whole && !self.listed { self.list() } else { self.differ(changes, whole) };
         self.listed |= whole;
-        self.held = merged;
         self.faults.clone_from(&faults);
         Scan { events, faults, unread: self.unread(), again }
     }
@@ -233,37 +247,65 @@ impl Folder {
         self.files.iter().flat_map(of).collect()
     }
 
-    /// The objects of all files; of two with one key the one in the first file by name, and the first in a file, wins.
-    fn merge(&self, faults: &mut Vec<FileProblem>) -> BTreeMap<ObjectKey, Object> {
-        let mut merged = BTreeMap::new();
-        let mut winners: BTreeMap<ObjectKey, (&Path, usize)> = BTreeMap::new();
-        for (path, file) in &self.files {
-            for At { line, what } in &file.objects {
-                let key = what.key();
-                if let Some((first, at)) = winners.get(&key) {
-                    let message = format!("{key} is also in {}:{at}, which is used", first.display());
-                    faults.push(FileProblem { file: path.clone(), line: *line, message });
-                } else {
-                    winners.insert(key.clone(), (path, *line));
-                    merged.insert(key, what.clone());
+    /// The places of the objects that are not used, in order: of two with one key the one in the first file by name, and the first in a
+    /// file, wins.
+    fn hidden(&self, faults: &mut Vec<FileProblem>) -> Vec<(usize, usize)> {
+        let mut winners: HashMap<ObjectKey, (&Path, u32)> = HashMap::new();
+        let mut hidden = Vec::new();
+        for (number, (path, file)) in self.files.iter().enumerate() {
+            for (at, HeldObject { line, object, .. }) in file.objects.iter().enumerate() {
+                match winners.entry(object.key()) {
+                    Entry::Vacant(entry) => {
+                        entry.insert((path, *line));
+                    }
+                    Entry::Occupied(entry) => {
+                        let (key, (first, at_line)) = (entry.key(), entry.get());
+                        let message = format!("{key} is also in {}:{at_line}, which is used", first.display());
+                        faults.push(fault(path, *line as usize, &message));
+                        hidden.push((number, at));
+                    }
                 }
             }
         }
-        merged
+        hidden
     }
 
-    fn list(&self, merged: &BTreeMap<ObjectKey, Object>) -> Vec<FeedEvent> {
+    /// Puts in force what is not hidden. Returns what is new by it, and what is gone.
+    fn put_in_force(&mut self, hidden: &[(usize, usize)], former: &Former) -> Changes {
+        let mut changes = Changes::default();
+        let mut gone: BTreeSet<&ObjectKey> = former.keys().collect();
+        for (number, file) in self.files.values_mut().enumerate() {
+            for (at, held) in file.objects.iter_mut().enumerate() {
+                let was = std::mem::replace(&mut held.in_force, hidden.binary_search(&(number, at)).is_err());
+                if was || !held.in_force {
+                    continue;
+                }
+                let key = held.object.key();
+                gone.remove(&key);
+                if former.get(&key) != Some(&held.object) {
+                    changes.came.push(held.object.clone());
+                }
+            }
+        }
+        changes.gone = gone.into_iter().cloned().collect();
+        changes
+    }
+
+    fn in_force(&self) -> impl Iterator<Item = &Object> {
+        let held = self.files.values().flat_map(|file| &file.objects);
+        held.filter(|held| held.in_force).map(|held| &held.object)
+    }
+
+    fn list(&self) -> Vec<FeedEvent> {
         let mut events = self.each_kind(FeedEvent::Begin);
-        events.extend(merged.values().cloned().map(FeedEvent::Listed));
+        events.extend(self.in_force().cloned().map(FeedEvent::Listed));
         events.extend(self.each_kind(FeedEvent::Done));
         events.extend(self.each_kind(FeedEvent::Open));
         events
     }
 
-    fn differ(&self, merged: &BTreeMap<ObjectKey, Object>, whole: bool) -> Vec<FeedEvent> {
-        let changed = merged.iter().filter(|(key, object)| self.held.get(*key) != Some(*object));
-        let mut events: Vec<FeedEvent> = changed.map(|(_, object)| FeedEvent::Applied(object.clone())).collect();
-        let gone: Vec<ObjectKey> = self.held.keys().filter(|key| !merged.contains_key(*key)).cloned().collect();
+    fn differ(&self, Changes { came, gone }: Changes, whole: bool) -> Vec<FeedEvent> {
+        let mut events: Vec<FeedEvent> = came.into_iter().map(FeedEvent::Applied).collect();
         if !gone.is_empty() {
             events.push(FeedEvent::Removed(gone));
         }
@@ -285,6 +327,7 @@ impl File {
         metadata: &Metadata,
         wanted: &DocumentReads,
         now: SystemTime,
+        former: &mut Former,
     ) -> Refresh {
         let stamp = Stamp::of(metadata);
         if self.stamp.as_ref() == Some(&stamp) {
@@ -294,22 +337,37 @@ impl File {
         if stamp.len == 0 && !self.objects.is_empty() && age < TRUNCATED {
             return Refresh::Later(TRUNCATED);
         }
-        self.take(read(path, format, wanted));
+        self.take(read(path, format, wanted), former);
         // What has a fault is read again: the cause may lie outside the file (a permission).
         self.stamp = (age >= HOT && self.faults.is_empty()).then_some(stamp);
         Refresh::Read
     }
 
-    fn take(&mut self, parsed: Parsed) {
-        let old = std::mem::replace(&mut self.objects, parsed.objects);
+    fn take(&mut self, parsed: Parsed, former: &mut Former) {
+        self.withdraw(former);
+        let mut objects: Vec<HeldObject> = parsed.objects.into_iter().map(HeldObject::from).collect();
+        objects.shrink_to_fit();
+        let mut namespaces = BTreeSet::new();
+        for held in &mut objects {
+            held.object.share_namespace(&mut namespaces);
+        }
+        let old = std::mem::replace(&mut self.objects, objects);
         self.faults = parsed.faults;
         self.unread = parsed.unread;
         if self.faults.is_empty() {
             self.known = true;
             return;
         }
-        let stated: BTreeSet<ObjectKey> = self.objects.iter().map(|at| at.what.key()).collect();
-        self.objects.extend(old.into_iter().filter(|at| !stated.contains(&at.what.key())));
+        let stated: BTreeSet<ObjectKey> = self.objects.iter().map(|held| held.object.key()).collect();
+        self.objects.extend(old.into_iter().filter(|held| !stated.contains(&held.object.key())));
+    }
+
+    /// Takes its objects out of force.
+    fn withdraw(&mut self, former: &mut Former) {
+        for held in self.objects.iter_mut().filter(|held| held.in_force) {
+            held.in_force = false;
+            former.insert(held.object.key(), held.object.clone());
+        }
     }
 }
 
@@ -333,58 +391,6 @@ fn faulty(line: usize, what: String) -> Parsed {
 
 fn fault(file: &Path, line: usize, message: &str) -> FileProblem {
     FileProblem { file: file.to_owned(), line, message: message.to_owned() }
-}
-
-impl Listing {
-    fn walk(&mut self, dir: &Path) {
-        // Two ways to one folder, as a mounted ConfigMap has them, are one; a link to a folder above ends here.
-        match fs::canonicalize(dir).and_then(|real| Ok((real, fs::read_dir(dir)?))) {
-            Ok((real, entries)) if self.visited.insert(real.clone()) => {
-                entries.for_each(|entry| self.note(dir, entry));
-            }
-            Ok(_) => {}
-            Err(error) => self.unreadable(dir, &error),
-        }
-    }
-
-    fn note(&mut self, dir: &Path, entry: io::Result<fs::DirEntry>) {
-        let path = match entry {
-            Ok(entry) => entry.path(),
-            Err(error) => return self.unreadable(dir, &error),
-        };
-        if is_hidden(&path) {
-            return;
-        }
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => self.walk(&path),
-            Ok(metadata) if metadata.is_file() => {
-                if let Some(format) = format_of(&path) {
-                    self.files.insert(path, (format, metadata));
-                }
-            }
-            Ok(_) => {}
-            // Gone since the folder was read: it is not there.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => self.unreadable(&path, &error),
-        }
-    }
-
-    fn unreadable(&mut self, path: &Path, error: &io::Error) {
-        self.unreadable.insert(path.to_owned(), format!("cannot be read: {error}"));
-    }
-}
-
-fn is_hidden(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
-}
-
-/// The format by the extension; editors' backup and swap files (`web.yaml~`, `web.yaml.swp`) have another.
-fn format_of(path: &Path) -> Option<Format> {
-    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "yaml" | "yml" => Some(Format::Yaml),
-        "json" => Some(Format::Json),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 mod document;
 mod folder;
+mod listing;
 mod wake;
 
 use std::io;

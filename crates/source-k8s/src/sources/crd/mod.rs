@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use zonewright_core::endpoint::{Mapped, Sharing};
+use zonewright_core::endpoint::{EndpointExtras, Mapped, Sharing};
 use zonewright_core::plan;
 use zonewright_core::record::{SetId, Ttl};
 use zonewright_core::{DnsName, RecordType};
@@ -140,14 +140,9 @@ impl Mapper<'_, '_> {
         let labels = labels.map(|(key, value)| (Arc::from(key), Arc::from(value))).collect();
         let stated = || wanted.labels.get("resource").filter(|label| !label.is_empty()).map(Arc::from);
         let resource = self.settings.resource.clone().or_else(|| stated().filter(|_| self.is_polled()));
-        self.mapping.put_settings(Rc::new(EndpointSettings {
-            ttl,
-            set_id,
-            properties,
-            resource,
-            labels,
-            ..self.settings.clone()
-        }));
+        let extras = EndpointExtras { set_id, properties, labels, ..EndpointExtras::default() }.into();
+        let policy = self.settings.policy;
+        self.mapping.put_settings(Rc::new(EndpointSettings { ttl, policy, resource, extras }));
     }
 
     fn is_polled(&self) -> bool {

@@ -82,7 +82,7 @@ impl Mapper<'_, '_> {
         let published = self.published();
         let (namespace, name) = (&self.object.metadata.namespace, &self.object.metadata.name);
         let slices = self.lookup.endpoint_slices(namespace, name);
-        let pods = self.lookup.pods(namespace, &self.object.spec.selector);
+        let pods = self.lookup.pods(namespace, &(&self.object.spec.selector).into());
         self.mapping.rests_on(Kind::EndpointSlice, self.lookup);
         self.mapping.rests_on(Kind::Pod, self.lookup);
         let pods: BTreeMap<&str, &Arc<Pod>> = pods.iter().map(|pod| (&*pod.metadata.name, pod)).collect();

@@ -74,7 +74,7 @@ impl Mapper<'_, '_> {
     /// The known nodes on which the best pods of the service run, by name.
     fn nodes_with_pods(&mut self) -> Vec<Arc<Node>> {
         self.mapping.rests_on(Kind::Pod, self.lookup);
-        let pods = self.lookup.pods(&self.object.metadata.namespace, &self.object.spec.selector);
+        let pods = self.lookup.pods(&self.object.metadata.namespace, &(&self.object.spec.selector).into());
         let mut ranks: BTreeMap<&str, Rank> = BTreeMap::new();
         for pod in pods.iter().filter(|pod| pod.status.running) {
             let rank = ranks.entry(&pod.spec.node_name).or_insert(Rank::NotReady);

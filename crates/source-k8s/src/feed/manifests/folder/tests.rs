@@ -21,7 +21,7 @@ fn a_scan_that_reads_no_file_leaves_everything_in_place() {
     let later = SystemTime::now() + Duration::from_mins(1);
     let scan = |folder: &mut Folder, minutes: u32| {
         let events = folder.scan(later + Duration::from_mins(1) * minutes).events.len();
-        (events, folder.held.first_key_value().map(|(key, _)| std::ptr::from_ref(key)))
+        (events, folder.in_force().next().map(std::ptr::from_ref))
     };
     write("one");
     let (events, place) = scan(&mut folder, 0);
@@ -45,7 +45,7 @@ fn a_second_write_in_the_same_tick_is_seen() {
         fs::write(&path, format!("{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}}}")).expect("written");
         fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(tick)).expect("a set time");
         folder.scan(tick + Duration::from_millis(age));
-        folder.held.keys().map(|key| key.name.to_string()).collect()
+        folder.in_force().map(|object| object.key().name.to_string()).collect()
     };
     assert_eq!(names("one", 1), ["one"]);
     assert_eq!(names("two", 2), ["two"]);
