@@ -65,7 +65,9 @@ impl Row<'_> {
             };
             let (concerned, beside): (Vec<_>, Vec<_>) = deletes.into_iter().partition(concerned);
             self.change_type(&creates, &concerned, out);
-            beside.into_iter().for_each(|(set, ownership)| self.delete(set, ownership, out));
+            for (set, ownership) in beside {
+                self.delete(set, ownership, out);
+            }
             return;
         }
         let (exchanged, deletes): (Vec<_>, Vec<_>) = deletes
