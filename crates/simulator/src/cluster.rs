@@ -34,6 +34,14 @@ pub(crate) struct Ask {
     pub(crate) routing: Routing,
 }
 
+/// A key that an object asked for once, and the instance that it named then.
+#[derive(Debug)]
+struct Former {
+    id: Id,
+    key: RecordKey,
+    choice: Option<usize>,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Trust {
     complete: bool,
@@ -49,8 +57,8 @@ struct Inner {
     maps: BTreeMap<Id, Arc<Mapped>>,
     /// What the sources say of the kinds, but for the trust in them.
     evidence: Evidence,
-    /// The keys that were asked for at a name until some moment.
-    past: HashMap<DnsName, VecDeque<(Instant, BTreeSet<RecordKey>)>>,
+    /// What was asked for at a name until some moment.
+    past: HashMap<DnsName, VecDeque<(Instant, Vec<Former>)>>,
     trust: [Trust; 2],
     /// How often each kind has come into doubt.
     doubts: [u64; 2],
@@ -81,11 +89,14 @@ impl Inner {
         }
         for name in former.iter().chain(to).flat_map(names_of) {
             self.changed.insert(name.clone(), now);
-            let wants = self.shown.values().flat_map(|spec| &spec.wants).filter(|(key, _)| key.name == *name);
-            let keys = wants.map(|(key, _)| key.clone()).collect();
+            let of = |(id, spec): (&Id, &Spec)| {
+                let keys = spec.wants.iter().map(|(key, _)| key).filter(|key| key.name == *name);
+                keys.map(|key| Former { id: *id, key: key.clone(), choice: spec.choice }).collect::<Vec<_>>()
+            };
+            let asks = self.shown.iter().flat_map(of).collect();
             let past = self.past.entry(name.clone()).or_default();
-            past.push_back((now, keys));
-            past.truncate(64);
+            past.push_back((now, asks));
+            past.drain(..past.len().saturating_sub(64));
         }
         if former.as_ref().is_some_and(|spec| spec.unknown) || to.is_some_and(|spec| spec.unknown) {
             self.trusted = now;

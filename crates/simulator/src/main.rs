@@ -145,6 +145,9 @@ fn figures(tally: &Tally, began: Instant) -> String {
     )
 }
 
+/// A survey shows how far it is after so many rounds each.
+const SHOWN: u64 = 100_000;
+
 /// Counts how often each rule is broken, with the first seed of each rule and provider; each is reported when it is found.
 fn survey(options: &Options) -> ExitCode {
     let mut found: std::collections::BTreeMap<String, (usize, u64)> = std::collections::BTreeMap::new();
@@ -154,8 +157,12 @@ fn survey(options: &Options) -> ExitCode {
         index += 1;
         let history = History::new(seed, &options.scope);
         let run = history.run(false);
+        let before = rounds / SHOWN;
         rounds += run.rounds;
         verdicts.add(&run.verdicts);
+        if rounds / SHOWN > before {
+            println!("{rounds} rounds in {index} histories");
+        }
         if let Some(violation) = run.violation {
             eprintln!("{} in history {seed}, round {rounds}: {}", violation.rule, violation.text);
             let entry = found.entry(format!("{:<45} {}", violation.rule, history.summary())).or_insert((0, seed));

@@ -59,7 +59,15 @@ impl Row<'_> {
         }
         let exclusive = |p: &Placed, d: &RecordSet| self.excludes(&p.set, d.key.rtype);
         if creates.iter().any(|p| deletes.iter().any(|(d, _)| exclusive(p, d))) {
-            self.change_type(&creates, &deletes, out);
+            // What else stands there goes, or stays, for reasons of its own.
+            let concerned = |(set, ownership): &(&RecordSet, &Ownership)| {
+                creates.iter().any(|placed| exclusive(placed, set) || is_replaced(set, ownership, placed))
+            };
+            let (concerned, beside): (Vec<_>, Vec<_>) = deletes.into_iter().partition(concerned);
+            self.change_type(&creates, &concerned, out);
+            for (set, ownership) in beside {
+                self.delete(set, ownership, out);
+            }
             return;
         }
         let (exchanged, deletes): (Vec<_>, Vec<_>) = deletes

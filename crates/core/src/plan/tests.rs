@@ -322,6 +322,19 @@ fn a_delete_beside_an_update_or_another_type_is_counted() {
     case(&beside, &cname).managing(RecordType::Txt).policy(Policy::UpsertOnly).gives(&[], &["Policy"]);
 }
 
+/// Two processes of one owner may have put an MX and a CNAME at one name, where the service takes both: the MX is none of the CNAME's
+/// business, and an address takes the place of that whether or not the MX may go.
+#[test]
+fn what_stays_beside_a_change_of_type_does_not_hold_it_up() {
+    let swap = "- x.example CNAME y.example. & + x.example A 192.0.2.1";
+    let change = |mx: &str| {
+        let published = [own("x.example CNAME y.example"), format!("x.example MX 10_mail.test = me/service/ns/{mx}")];
+        case(&published.each_ref().map(String::as_str), &["a: x.example A 192.0.2.1"]).managing(RecordType::Mx)
+    };
+    change("b!upsert-only").gives(&[swap], &["Policy"]);
+    change("b").gives(&[swap, "- x.example MX 10 mail.test. !"], &[]);
+}
+
 #[test]
 fn policies_narrow() {
     let (published, changed) = (own("x.example A 192.0.2.1"), ["a: x.example A 192.0.2.2"]);

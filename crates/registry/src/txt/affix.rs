@@ -59,7 +59,7 @@ impl Affixes {
     /// # Errors
     /// [`NameError`] where no such name can exist: a label or the whole is too long, or `name` is the root.
     pub(super) fn typed(&self, name: &DnsName, rtype: RecordType) -> Result<DnsName, NameError> {
-        self.around(name, &rtype.lower())
+        self.around(name, &lower(rtype))
     }
 
     /// The name of the old-format claim on the records at `name`, of whatever type.
@@ -73,7 +73,7 @@ impl Affixes {
     /// Where external-dns puts the claim on a name whose first label an object wrote in its own script: around that script, and
     /// the whole became an A-label. `None` for other names, or where no such name can exist.
     pub(super) fn international(&self, name: &DnsName, rtype: RecordType) -> Option<DnsName> {
-        self.around_text(&in_own_script(name)?, &rtype.lower()).ok()
+        self.around_text(&in_own_script(name)?, &lower(rtype)).ok()
     }
 
     /// Whether external-dns takes `claim` for a name with a type, or for none of its own. Such a name never holds an
@@ -87,7 +87,7 @@ impl Affixes {
         let own_script = in_own_script(claim);
         let texts = [Some(claim.as_str()), own_script.as_deref()];
         let of = |(rtype, text): (RecordType, &str)| {
-            self.names_at(text, &rtype.lower()).into_iter().map(move |name| (name, rtype)).collect::<Vec<_>>()
+            self.names_at(text, &lower(rtype)).into_iter().map(move |name| (name, rtype)).collect::<Vec<_>>()
         };
         let leads_back = |(name, rtype): &(DnsName, RecordType)| {
             self.typed(name, *rtype).as_ref() == Ok(claim) || self.international(name, *rtype).as_ref() == Some(claim)
@@ -126,19 +126,22 @@ impl Affixes {
     }
 
     fn around(&self, name: &DnsName, kind: &str) -> Result<DnsName, NameError> {
-        let (head, rest) = name.split_first().ok_or(NameError::Empty)?;
-        let head = if head == "*" && !self.wildcard.is_empty() { &self.wildcard } else { head };
-        let (prefix, suffix) = self.with_type(kind);
-        let first = format!("{prefix}{head}{suffix}");
-        DnsName::parse(&if rest.is_root() { first } else { format!("{first}.{rest}") })
+        let first = name.labels().next().ok_or(NameError::Empty)?;
+        let head = if first == "*" && !self.wildcard.is_empty() { &self.wildcard } else { first };
+        self.join(head, &name.as_str()[first.len()..], kind)
     }
 
     /// As [`Affixes::around`], of a name in any script.
     fn around_text(&self, name: &str, kind: &str) -> Result<DnsName, NameError> {
-        let (head, rest) = name.split_once('.').unwrap_or((name, ""));
-        let (prefix, suffix) = self.with_type(kind);
-        let dot = if rest.is_empty() { "" } else { "." };
-        DnsName::parse(&format!("{prefix}{head}{suffix}{dot}{rest}"))
+        let (head, rest) = name.split_at(name.find('.').unwrap_or(name.len()));
+        self.join(head, rest, kind)
+    }
+
+    /// Asked several times for every record that is looked at: so the text is made in one piece.
+    fn join(&self, head: &str, rest: &str, kind: &str) -> Result<DnsName, NameError> {
+        let dash = if self.templated || kind.is_empty() { ["", ""] } else { [kind, "-"] };
+        let (prefix, suffix) = (self.filled(&self.prefix, kind), self.filled(&self.suffix, kind));
+        DnsName::parse(&[&*prefix, dash[0], dash[1], head, &*suffix, rest].concat())
     }
 
     /// Prefix and suffix for one type in lower case, or for no type if `kind` is empty.
@@ -171,25 +174,27 @@ impl Affixes {
     /// name has not these affixes.
     fn reverse(&self, claim: &str) -> Option<(String, Option<RecordType>)> {
         match (self.prefix.is_empty(), self.suffix.is_empty()) {
-            (_, true) => self.strip(claim, &self.prefix, |text, affix| text.strip_prefix(affix).map(str::to_owned)),
+            (_, true) => {
+                let (name, rtype) = self.strip(claim, &self.prefix, |text, affix| text.strip_prefix(affix))?;
+                Some((name.to_owned(), rtype))
+            }
             (true, false) => {
                 let dots = self.suffix.matches('.').count();
                 let parts: Vec<&str> = claim.splitn(dots + 2, '.').collect();
                 let first = parts.get(..=dots)?.join(".");
-                let (name, rtype) =
-                    self.strip(&first, &self.suffix, |text, affix| text.strip_suffix(affix).map(str::to_owned))?;
-                Some((parts.get(dots + 1).map_or(name.clone(), |rest| format!("{name}.{rest}")), rtype))
+                let (name, rtype) = self.strip(&first, &self.suffix, |text, affix| text.strip_suffix(affix))?;
+                Some((parts.get(dots + 1).map_or(name.to_owned(), |rest| format!("{name}.{rest}")), rtype))
             }
             (false, false) => None,
         }
     }
 
-    fn strip(
+    fn strip<'a>(
         &self,
-        text: &str,
+        text: &'a str,
         affix: &str,
-        take: impl Fn(&str, &str) -> Option<String>,
-    ) -> Option<(String, Option<RecordType>)> {
+        take: impl Fn(&'a str, &str) -> Option<&'a str>,
+    ) -> Option<(&'a str, Option<RecordType>)> {
         let kinds = || TYPES.into_iter().zip(LOWER);
         let by_type = |(rtype, kind): (RecordType, &str)| Some((take(text, &self.filled(affix, kind))?, Some(rtype)));
         if self.templated
@@ -200,10 +205,16 @@ impl Affixes {
         let inner = take(text, &self.filled(affix, ""))?;
         let typed = inner.split_once('-').and_then(|(kind, rest)| {
             let (rtype, _) = kinds().find(|(_, lower)| *lower == kind)?;
-            Some((rest.to_owned(), Some(rtype)))
+            Some((rest, Some(rtype)))
         });
         Some(typed.unwrap_or((inner, None)))
     }
+}
+
+/// A type in lower case, as it stands in names.
+fn lower(rtype: RecordType) -> Cow<'static, str> {
+    let known = TYPES.iter().position(|known| *known == rtype);
+    known.map_or_else(|| Cow::Owned(rtype.lower()), |at| Cow::Borrowed(LOWER[at]))
 }
 
 /// A name whose first label is an A-label, in its own script.

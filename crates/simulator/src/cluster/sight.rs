@@ -10,8 +10,8 @@ use std::time::Duration;
 use zonewright_core::{DnsName, RData, RecordKey, RecordType};
 
 use super::spec::{Id, KINDS, Spec, label, names_of, routing};
-use super::{Ask, Cluster, Inner};
-use crate::names::Rows;
+use super::{Ask, Cluster, Former, Inner};
+use crate::names::{ADDRESSES, Rows};
 
 /// What a daemon reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,17 +89,21 @@ impl Sight {
         let past = inner.past.get(&key.name);
         past.is_some_and(|past| {
             let other = |other: &RecordKey| self.may_be_beside(other, key) && other.rtype != key.rtype;
-            past.iter().any(|(until, keys)| until.elapsed() < time && keys.iter().any(other))
+            past.iter().any(|(until, asks)| until.elapsed() < time && asks.iter().any(|ask| other(&ask.key)))
         })
     }
 
-    /// Whether nobody asked for a record at some time not long ago, or how far what is asked for can be trusted changed since: a plan of
-    /// that time may be on its way.
-    pub(crate) fn was_unasked(&self, key: &RecordKey, time: Duration) -> bool {
+    /// Whether the object behind a label asked, at some time not long ago, for no address at the place of one, or how far what is asked
+    /// for can be trusted changed since: a plan of that time may be on its way, which had nothing to put there.
+    pub(crate) fn asked_for_no_address(&self, key: &RecordKey, resource: &str, time: Duration) -> bool {
         let inner = self.cluster.lock();
-        let same = |other: &RecordKey| other.rtype == key.rtype && self.may_be_beside(other, key);
-        let mut past = inner.past.get(&key.name).into_iter().flatten();
-        inner.trusted.elapsed() <= time || past.any(|(until, keys)| until.elapsed() <= time && !keys.iter().any(same))
+        let own = |ask: &&Former| {
+            let meant = self.instance.is_none_or(|instance| ask.choice.is_none_or(|chosen| chosen == instance));
+            meant && self.sees.reads(ask.id) && label(ask.id) == resource
+        };
+        let address = |ask: &Former| ADDRESSES.contains(&ask.key.rtype) && self.may_be_beside(&ask.key, key);
+        let mut past = inner.past.get(&key.name).into_iter().flatten().filter(|(until, _)| until.elapsed() <= time);
+        inner.trusted.elapsed() <= time || past.any(|(_, asks)| !asks.iter().filter(own).any(address))
     }
 
     /// Whether a type that excludes this one is asked for at its name, or was not long ago.
@@ -108,7 +112,7 @@ impl Sight {
         let mut shown = self.shown(&inner).flat_map(|(_, spec)| &spec.wants);
         let past = inner.past.get(&key.name).into_iter().flatten().filter(|(until, _)| until.elapsed() < time);
         let excludes = |other: &RecordKey| self.may_be_beside(other, key) && other.rtype.excludes(key.rtype);
-        shown.any(|(other, _)| excludes(other)) || past.flat_map(|(_, keys)| keys).any(excludes)
+        shown.any(|(other, _)| excludes(other)) || past.flat_map(|(_, asks)| asks).any(|ask| excludes(&ask.key))
     }
 
     /// The types that the object behind a label asks for at a name in place of this one, and this type itself where it is to be of the

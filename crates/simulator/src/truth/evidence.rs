@@ -53,7 +53,7 @@ impl Truth {
         let excused = crossed || self.excused(step.daemon, step.zone, key);
         // What was written to the zone above, while this one was not listed, is replaced in the zone below.
         let elsewhere = self.home(step) != step.zone;
-        let unknown = !comes && (elsewhere || excused || sight.was_unasked(key, self.patience()));
+        let unknown = !comes && (elsewhere || excused || sight.asked_for_no_address(key, resource, self.patience()));
         self.verdicts.note(Rule::Replacement, !unknown);
         if !comes && !unknown {
             let text =
