@@ -153,10 +153,12 @@ impl DaemonSetup {
             format!("--rfc2136-tsig-keyname={}", dns.key.name),
             format!("--rfc2136-tsig-secret={}", dns.key.secret),
             format!("--rfc2136-tsig-secret-alg={}", dns.key.algorithm.name()),
-            "--source=service".to_owned(),
             "--policy=sync".to_owned(),
             format!("--txt-owner-id={OWNER}"),
         ];
+        if !more.iter().any(|flag| flag.starts_with("--source=")) {
+            arguments.push(objects::Kind::Service.source().to_owned());
+        }
         // A flag is given once: where it matters the benchmark has chosen the port.
         if !more.iter().any(|flag| flag.starts_with("--metrics-address=")) {
             arguments.push(format!("--metrics-address=127.0.0.1:{}", free_port()));

@@ -1,4 +1,4 @@
-//! The Services that benchmarks publish: one name and one address each.
+//! The Services that benchmarks publish, or Ingresses where there are more than the cluster has addresses for: one name and one address each.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -31,9 +31,60 @@ pub(crate) fn address(number: u32, round: u8) -> Ipv4Addr {
     Ipv4Addr::new(10_u8.wrapping_add(round), a, b, c)
 }
 
+/// What publishes the names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Each takes an address of the cluster, of which there are 65,534.
+    Service,
+    /// These take none.
+    Ingress,
+}
+
+impl Kind {
+    /// The flag by which a daemon reads them.
+    pub(crate) fn source(self) -> &'static str {
+        match self {
+            Self::Service => "--source=service",
+            Self::Ingress => "--source=ingress",
+        }
+    }
+
+    /// The path of one.
+    pub(crate) fn path(self, number: u32) -> String {
+        format!("{}/n{number:05}", self.collection())
+    }
+
+    fn collection(self) -> String {
+        match self {
+            Self::Service => collection(),
+            Self::Ingress => format!("/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/ingresses"),
+        }
+    }
+
+    fn object(self, number: u32) -> Value {
+        match self {
+            Self::Service => service(number),
+            Self::Ingress => json!({
+                "apiVersion": "networking.k8s.io/v1",
+                "kind": "Ingress",
+                "metadata": { "name": format!("n{number:05}"), "namespace": NAMESPACE },
+                "spec": { "rules": [{ "host": host(number) }] },
+            }),
+        }
+    }
+
+    /// Creates some with their status.
+    pub(crate) fn create(self, kube: &KubeApi, numbers: std::ops::Range<u32>) {
+        each(numbers, |number| {
+            kube.post(&self.collection(), &self.object(number)).expect_success();
+            kube.patch_status(&self.path(number), &status(address(number, 0))).expect_success();
+        });
+    }
+}
+
 /// The path of a Service.
 pub(crate) fn path(number: u32) -> String {
-    format!("{}/n{number:05}", collection())
+    Kind::Service.path(number)
 }
 
 /// The path of all of them.
@@ -69,10 +120,7 @@ pub(crate) fn namespace(kube: &KubeApi) {
 
 /// Creates Services with their status.
 pub(crate) fn create(kube: &KubeApi, numbers: std::ops::Range<u32>) {
-    each(numbers, |number| {
-        kube.post(&collection(), &service(number)).expect_success();
-        kube.patch_status(&path(number), &status(address(number, 0))).expect_success();
-    });
+    Kind::Service.create(kube, numbers);
 }
 
 /// Gives Services the address of another round.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::objects::Kind;
 use crate::task::Task;
 
 /// Which benchmarks, and how large.
@@ -47,16 +48,30 @@ pub(crate) struct Row {
     pub(crate) names: u32,
     /// Records of others in the zone.
     pub(crate) foreign: u32,
-    /// From a folder of manifests, not from an API server.
-    pub(crate) folder: bool,
+    /// Where the objects are.
+    pub(crate) place: Place,
+}
+
+/// Where the objects of a row are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Objects of an API server.
+    Cluster(Kind),
+    /// Services in a folder of manifests.
+    Folder,
 }
 
 impl Row {
-    /// Reads `NAMES`, `NAMES+FOREIGN`, either with `@folder` behind it.
+    /// Reads `NAMES`, `NAMES+FOREIGN`, either with `@folder` or `@ingress` behind it.
     fn parse(text: &str) -> Option<Self> {
-        let (text, folder) = text.strip_suffix("@folder").map_or((text, false), |text| (text, true));
+        let (text, place) = match text.split_once('@') {
+            None => (text, Place::Cluster(Kind::Service)),
+            Some((text, "ingress")) => (text, Place::Cluster(Kind::Ingress)),
+            Some((text, "folder")) => (text, Place::Folder),
+            Some(_) => return None,
+        };
         let (names, foreign) = text.split_once('+').unwrap_or((text, "0"));
-        Some(Self { names: names.parse().ok().filter(|names| *names > 0)?, foreign: foreign.parse().ok()?, folder })
+        Some(Self { names: names.parse().ok().filter(|names| *names > 0)?, foreign: foreign.parse().ok()?, place })
     }
 }
 
@@ -73,7 +88,10 @@ impl Default for Options {
             interval: Duration::from_secs(10),
             idle: Duration::from_mins(1),
             settle: Duration::from_secs(150),
-            scale: ["1000", "10000+50000", "100000", "400000@folder"].into_iter().filter_map(Row::parse).collect(),
+            scale: ["1000", "10000+50000", "100000@ingress", "400000@folder"]
+                .into_iter()
+                .filter_map(Row::parse)
+                .collect(),
             cycles: 30,
             new: None,
             old: None,
@@ -153,9 +171,10 @@ mod tests {
         let options = parse(&["start", "--names=20", "idle", "--interval=60"]).unwrap();
         assert_eq!(options.tasks, [Task::Start, Task::Idle]);
         assert_eq!((options.names, options.interval), (20, Duration::from_mins(1)));
-        let options = parse(&["scale", "--scale=7,8+9,5@folder", "--old=/x/y"]).unwrap();
-        let row = |names, foreign, folder| Row { names, foreign, folder };
-        assert_eq!(options.scale, [row(7, 0, false), row(8, 9, false), row(5, 0, true)]);
+        let options = parse(&["scale", "--scale=7,8+9@ingress,5@folder", "--old=/x/y"]).unwrap();
+        let row = |names, foreign, place| Row { names, foreign, place };
+        let [services, ingresses] = [Kind::Service, Kind::Ingress].map(Place::Cluster);
+        assert_eq!(options.scale, [row(7, 0, services), row(8, 9, ingresses), row(5, 0, Place::Folder)]);
         assert_eq!((options.old, options.new), (Some(PathBuf::from("/x/y")), None));
     }
 
@@ -170,5 +189,6 @@ mod tests {
         check("--size=3");
         check("--names");
         check("--scale=10x");
+        check("--scale=10@pod");
     }
 }

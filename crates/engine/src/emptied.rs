@@ -1,7 +1,8 @@
 //! Kinds whose lists are empty from the start, though the process before saw several objects.
 //!
 //! The doubt ends with an object, or once every zone is planned and no held delete waits for it: the last ones were approved, or
-//! nothing that is published rested on the kind.
+//! nothing that is published rested on the kind. A single pass has no other way to learn that objects are gone than that they are not
+//! there any more: it believes the lists, and the brake is left.
 
 use std::sync::Arc;
 
@@ -20,7 +21,8 @@ pub(crate) fn evidence_of(context: &EngineContext) -> Evidence {
     for source in &context.sources {
         evidence.merge(source.evidence());
     }
-    context.state.emptied(|emptied| emptied.doubt(&mut evidence));
+    let one_pass = context.config.one_pass;
+    context.state.emptied(|emptied| if one_pass { emptied.believe() } else { emptied.doubt(&mut evidence) });
     evidence
 }
 

@@ -110,6 +110,11 @@ impl EmptiedKinds {
         known.end(ended)
     }
 
+    /// Nothing is doubted for it any more.
+    pub(crate) fn believe(&mut self) {
+        *self = Self::default();
+    }
+
     /// Doubts those that are empty to the end of their list.
     pub(crate) fn doubt(&mut self, evidence: &mut Evidence) {
         if self.late == Late::Read {

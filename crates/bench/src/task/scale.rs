@@ -16,7 +16,8 @@ use crate::build::FULL;
 use crate::daemon::{Daemon, Memory};
 use crate::lab::{DaemonSetup, Dns, From, PATIENCE, cluster};
 use crate::objects;
-use crate::options::{Options, Row};
+use crate::objects::Kind;
+use crate::options::{Options, Place, Row};
 use crate::report::{Section, Times, kilobytes_each, megabytes, microseconds_each, milliseconds, ratio, seconds};
 
 /// Records in one message of `nsupdate`.
@@ -51,7 +52,7 @@ pub(super) fn run(options: &Options) -> Result<String> {
     let (mut rows, mut passes) = (Vec::new(), Vec::new());
     for (number, row) in options.scale.iter().enumerate() {
         lab.fill(*row)?;
-        if number == 0 && row.names == FIRST && !row.folder {
+        if number == 0 && row.names == FIRST && row.place == Place::Cluster(Kind::Service) {
             passes = single_passes(&setups, &lab)?;
         }
         let bare = nsupdate(*row)?;
@@ -76,7 +77,8 @@ pub(super) fn run(options: &Options) -> Result<String> {
 /// Where the objects are.
 #[derive(Default)]
 struct Lab {
-    kube: Option<(KubeApi, u32)>,
+    /// An API server with so many objects of a kind.
+    kube: Option<(KubeApi, Kind, u32)>,
     folder: Option<TempDir>,
 }
 
@@ -84,16 +86,20 @@ impl Lab {
     /// Makes the objects that a row needs, besides those that are there.
     fn fill(&mut self, row: Row) -> Result<()> {
         self.folder = None;
-        if row.folder {
-            let folder = tempfile::Builder::new().prefix("zonewright-bench-").tempdir()?;
-            objects::manifests(folder.path(), row.names)?;
-            self.folder = Some(folder);
-            return Ok(());
-        }
-        let (kube, there) = self.kube.get_or_insert_with(|| (cluster(), 0));
+        let kind = match row.place {
+            Place::Cluster(kind) => kind,
+            Place::Folder => {
+                let folder = tempfile::Builder::new().prefix("zonewright-bench-").tempdir()?;
+                objects::manifests(folder.path(), row.names)?;
+                self.folder = Some(folder);
+                return Ok(());
+            }
+        };
+        self.kube = self.kube.take().filter(|(_, there, _)| *there == kind);
+        let (kube, _, there) = self.kube.get_or_insert_with(|| (cluster(), kind, 0));
         if *there < row.names {
-            eprintln!("    creating Services {there} to {}", row.names);
-            objects::create(kube, *there..row.names);
+            eprintln!("    creating objects {there} to {}: {kind:?}", row.names);
+            kind.create(kube, *there..row.names);
             *there = row.names;
         }
         Ok(())
@@ -101,11 +107,11 @@ impl Lab {
 
     fn from(&self) -> Result<From<'_>> {
         let folder = self.folder.as_ref().map(|folder| From::Folder(folder.path()));
-        folder.or_else(|| self.kube().map(From::Cluster)).context("there are no objects")
+        folder.or_else(|| self.kube().map(|(kube, _)| From::Cluster(kube))).context("there are no objects")
     }
 
-    fn kube(&self) -> Option<&KubeApi> {
-        self.kube.as_ref().filter(|_| self.folder.is_none()).map(|(kube, _)| kube)
+    fn kube(&self) -> Option<(&KubeApi, Kind)> {
+        self.kube.as_ref().filter(|_| self.folder.is_none()).map(|(kube, kind, _)| (kube, *kind))
     }
 }
 
@@ -145,9 +151,13 @@ impl Measured {
 
 fn line(row: Row, program: &str, [start, ratio]: [String; 2], each: String) -> Vec<String> {
     let beside = if row.foreign > 0 { format!(" beside {} foreign", row.foreign) } else { String::new() };
-    let folder = if row.folder { ", folder of manifests" } else { "" };
+    let place = match row.place {
+        Place::Cluster(Kind::Service) => "",
+        Place::Cluster(Kind::Ingress) => ", Ingresses",
+        Place::Folder => ", folder of manifests",
+    };
     let none = String::new;
-    let names = format!("{}{beside}{folder}", row.names);
+    let names = format!("{}{beside}{place}", row.names);
     vec![names, program.to_owned(), start, ratio, none(), each, none(), none(), none(), none(), none()]
 }
 
@@ -160,11 +170,12 @@ fn nsupdate(row: Row) -> Result<Duration> {
 fn measure(setup: &DaemonSetup, lab: &Lab, row: Row, options: &Options) -> Result<Measured> {
     let dns = Dns::start(row.foreign);
     // Objects that other rows need are not this one's.
-    let more = ["--interval=1m".to_owned()];
+    let kind = lab.kube().map_or(Kind::Service, |(_, kind)| kind);
+    let more = ["--interval=1m".to_owned(), kind.source().to_owned()];
     let mut daemon = setup.start(lab.from()?, &dns, dns.server.addr(), &more)?;
     let end = dns.converged(row.names, &mut daemon)?;
     let (start, processor) = (end - daemon.begun, daemon.processor()?);
-    let changes = lab.kube().map(|kube| changes(kube, &dns, row)).transpose()?;
+    let changes = lab.kube().map(|(kube, kind)| changes(kube, kind, &dns, row)).transpose()?;
     dns.verify(row.names)?;
     let first = daemon.memory()?;
     // What a start leaves behind is cleared up within its first intervals.
@@ -178,7 +189,7 @@ fn measure(setup: &DaemonSetup, lab: &Lab, row: Row, options: &Options) -> Resul
 }
 
 /// From the API server's confirmation of a change to the answer, some times.
-fn changes(kube: &KubeApi, dns: &Dns, row: Row) -> Result<Times> {
+fn changes(kube: &KubeApi, kind: Kind, dns: &Dns, row: Row) -> Result<Times> {
     let mut asker = Asker::new(dns.server.addr())?;
     let mut times = Vec::new();
     for round in 0..CHANGES {
@@ -187,7 +198,7 @@ fn changes(kube: &KubeApi, dns: &Dns, row: Row) -> Result<Times> {
         // Another one than now, whatever an earlier program left.
         let wanted = [101, 102].map(|round| objects::address(number, round)).into_iter().find(|a| Some(*a) != current);
         let wanted = wanted.context("two addresses are never both in force")?;
-        kube.patch_status(&objects::path(number), &objects::status(wanted)).expect_success();
+        kube.patch_status(&kind.path(number), &objects::status(wanted)).expect_success();
         let begun = Instant::now();
         times.push(asker.until(&objects::host(number), Some(wanted), PATIENCE)?.saturating_duration_since(begun));
     }
@@ -228,7 +239,7 @@ mod tests {
     #[test]
     fn the_first_names_are_distinguished_from_the_others() {
         assert_eq!(first_names(20), "^((a-)?n(0000|0001)[0-9]\\.)?bench\\.test$");
-        let row = Row { names: 7, foreign: 9, folder: true };
+        let row = Row { names: 7, foreign: 9, place: Place::Folder };
         let cells = line(row, "now", ["1".to_owned(), "2".to_owned()], "3".to_owned());
         assert_eq!((cells.len(), cells[0].as_str()), (HEAD.len(), "7 beside 9 foreign, folder of manifests"));
     }
