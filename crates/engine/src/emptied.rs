@@ -47,8 +47,10 @@ pub(crate) fn settle(context: &EngineContext) -> bool {
     if ended.is_empty() || !is_planned(context) {
         return false;
     }
-    for (_, plan) in context.state.held() {
-        ended.retain(|kind| plan.kinds.get(kind.as_str()) != Some(&FROM_THE_START));
+    for (kind, doubt) in context.state.waited_for() {
+        if doubt == FROM_THE_START {
+            ended.remove(&*kind);
+        }
     }
     if ended.is_empty() {
         return false;

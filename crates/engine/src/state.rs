@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::{info, warn};
 use zonewright_core::clock::Timestamp;
+use zonewright_core::endpoint::KindId;
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::guard::{Approval, HeldPlan, JointPlan};
 use zonewright_core::record::RecordKey;
@@ -287,6 +288,13 @@ impl State {
     pub(crate) fn held(&self) -> Vec<(String, HeldPlan)> {
         let held = |(zone, state): (&String, &ZoneState)| Some((zone.clone(), state.held.clone()?));
         self.lock().document.zones.iter().filter_map(held).collect()
+    }
+
+    /// The doubt about kinds that some held delete waits for.
+    pub(crate) fn waited_for(&self) -> BTreeSet<(KindId, u64)> {
+        let inner = self.lock();
+        let held = inner.document.zones.values().filter_map(|state| state.held.as_ref());
+        held.flat_map(|plan| plan.kinds.iter().map(|(kind, doubt)| (kind.clone(), *doubt))).collect()
     }
 
     /// The plans that were held together over several zones, each under one hash.
