@@ -7,13 +7,10 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use zonewright_core::change::{Change, Group};
 use zonewright_core::endpoint::Note;
-use zonewright_core::guard::{Approval, JointPlan};
-use zonewright_core::record::RecordKey;
+use zonewright_core::guard::JointPlan;
 
 use crate::context::EngineContext;
-use crate::state::State;
 
 /// Time between two looks at the store, while a plan is held.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -30,28 +27,6 @@ pub(crate) fn approve(context: &EngineContext, hash: &str) -> Option<(String, us
     context.desired_state().accepted.extend(shown.flat_map(|(_, plan)| plan.kinds));
     context.zone_handles().iter().for_each(|handle| handle.inbox.recheck());
     Some(approved)
-}
-
-impl State {
-    /// Records that are made anew are not those whose deletes were approved. That is saved before they are made: else a process that
-    /// dies right after would leave an approval behind that covers them once more. Where it cannot be saved they are made all the
-    /// same, and the zone's doubt about its state reports it.
-    pub(crate) async fn end_approvals(&self, zone: &str, groups: &[Group]) {
-        let created = |change: &Change| matches!(change, Change::Create { .. }).then(|| change.key().clone());
-        let created = groups.iter().flat_map(Group::records).filter_map(|step| created(&step.change));
-        let approved: Vec<RecordKey> = self.look(zone, |state| {
-            // One that was used up a moment ago may not be saved yet.
-            let speaks =
-                |approval: &Approval, key: &RecordKey| approval.open.contains_key(key) || approval.spent.contains(key);
-            created.filter(|key| state.approvals.iter().any(|approval| speaks(approval, key))).collect()
-        });
-        if approved.is_empty() {
-            return;
-        }
-        self.note(zone, |state| state.spend(&approved));
-        // A failure is reported by whoever keeps the state.
-        let _ = self.save().await;
-    }
 }
 
 /// Takes approvals from the store. Nothing is asked while no plan is held. Each approval counts once, also over restarts: one

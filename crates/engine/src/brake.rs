@@ -84,12 +84,17 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> BrakeDecisi
     let config = worker.context.config.brake;
     let owned = owned_before(worker, deletes, before);
     let doubt = worker.context.state.in_doubt();
+    // It could not be saved that an approval is used up.
+    let unsaved = worker.context.state.unsaved().is_some();
     let ready = worker.context.all_planned_for(&worker.instance.id);
     let gone = |key: &RecordKey| worker.handle.view().find(key).is_none();
     worker.context.state.judge(|document, ledger| {
         let state = document.zones.entry(zone.clone()).or_default();
         state.window.trim(config.window, now);
-        let approved = approved(state, deletes, gone, now);
+        let mut approved = approved(state, deletes, gone, now);
+        if unsaved {
+            approved.clear();
+        }
         let wanted: BTreeMap<RecordKey, Option<Arc<str>>> = deletes
             .counted
             .iter()

@@ -70,7 +70,6 @@ mod saved;
 mod skip_notes;
 mod stale_intents;
 mod state;
-mod state_document;
 mod table_sizes;
 mod tally;
 mod undo;

@@ -82,7 +82,7 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) journal: &'a JournalWriter,
     pub(crate) provider: &'a dyn Provider,
     pub(crate) to: Destination<'a>,
-    /// Where approvals are kept that end when their records are made anew; a command of the operator has none.
+    /// Where approvals are kept that end when their deletes are sent, or their records made anew; a command of the operator has none.
     pub(crate) state: Option<&'a State>,
     /// The registry is not asked to write anything down.
     pub(crate) dry_run: bool,
@@ -130,9 +130,25 @@ impl<'a> Pipeline<'a> {
     /// Writes groups down, sends them, and writes down what became of them.
     pub(crate) async fn send(&self, origin: &EntryOrigin, prepared: Prepared, pace: Dispatch) -> SentGroups {
         let Prepared(groups) = prepared;
-        if let Some(state) = self.state.filter(|_| !self.dry_run) {
-            state.end_approvals(&self.to.zone.key.to_string(), &groups).await;
-        }
+        let Some(state) = self.state.filter(|_| !self.dry_run) else { return self.calls(origin, groups, pace).await };
+        let zone = self.to.zone.key.to_string();
+        let sent = match state.before_sending(&zone, &groups).await {
+            Ok(()) => self.calls(origin, groups, pace).await,
+            Err(error) => {
+                let (stay, go): (Vec<_>, Vec<_>) =
+                    groups.into_iter().partition(|group| state.rests_on_approval(&zone, group));
+                let mut sent = self.calls(origin, go, pace).await;
+                sent.outcomes.extend(stay.iter().map(|_| Outcome::NotSent(error.clone())));
+                sent.groups.extend(stay);
+                sent
+            }
+        };
+        state.after_sending(&zone, &sent.groups, &sent.outcomes);
+        sent
+    }
+
+    /// Sends groups in as many calls as it takes.
+    async fn calls(&self, origin: &EntryOrigin, groups: Vec<Group>, pace: Dispatch) -> SentGroups {
         let size = match pace {
             Dispatch::Together => groups.len().max(1),
             Dispatch::OneByOne => 1,

@@ -64,6 +64,9 @@ pub struct Approval {
     /// The deletes that it still covers, with what they take away. `None`: whatever stands there (an older version's state).
     #[serde(with = "super::pairs")]
     pub open: BTreeMap<RecordKey, Option<Digest>>,
+    /// Those of them that were sent, and of which it is not known whether they were done.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub sent: BTreeSet<RecordKey>,
     /// The deletes that it covered and that were done.
     pub spent: BTreeSet<RecordKey>,
     /// The doubt that was shown with the plan, and that the open deletes may pass.
@@ -80,6 +83,8 @@ struct StoredApproval {
     #[serde(default, with = "super::pairs")]
     open: BTreeMap<RecordKey, Option<Digest>>,
     #[serde(default)]
+    sent: BTreeSet<RecordKey>,
+    #[serde(default)]
     spent: BTreeSet<RecordKey>,
     #[serde(default)]
     kinds: AcceptedKinds,
@@ -90,11 +95,11 @@ struct StoredApproval {
 
 impl From<StoredApproval> for Approval {
     fn from(stored: StoredApproval) -> Self {
-        let StoredApproval { plan, mut open, spent, kinds, keys, until } = stored;
+        let StoredApproval { plan, mut open, sent, spent, kinds, keys, until } = stored;
         for key in keys {
             open.entry(key).or_insert(None);
         }
-        Self { plan, open, spent, kinds, until }
+        Self { plan, open, sent, spent, kinds, until }
     }
 }
 
@@ -106,11 +111,36 @@ impl Approval {
 
     /// A covered delete was done, or its record was found to be gone. Returns whether it was covered.
     pub fn spend(&mut self, key: &RecordKey) -> bool {
+        self.sent.remove(key);
         let covered = self.open.remove(key).is_some();
         if covered {
             self.spent.insert(key.clone());
         }
         covered
+    }
+
+    /// A covered delete is about to be sent. Returns whether that is new.
+    pub fn send(&mut self, key: &RecordKey) -> bool {
+        self.open.contains_key(key) && self.sent.insert(key.clone())
+    }
+
+    /// A delete that was about to be sent was not, or was refused: it is covered as before. Returns whether it was sent.
+    pub fn not_done(&mut self, key: &RecordKey) -> bool {
+        self.sent.remove(key)
+    }
+
+    /// Another process goes on with it. What was sent may have been done, and what stands there now may have been made since:
+    /// that is covered no more.
+    pub fn taken_over(&mut self) {
+        for key in std::mem::take(&mut self.sent) {
+            self.spend(&key);
+        }
+    }
+
+    /// Whatever it covers is covered no more.
+    pub fn end(&mut self) {
+        self.sent.clear();
+        self.spent.extend(std::mem::take(&mut self.open).into_keys());
     }
 
     /// Whether it is over: its time, or everything that it covered.
@@ -192,7 +222,7 @@ impl HeldPlan {
     /// The approval of everything in it, until the given time.
     pub fn approval(&self, until: Timestamp) -> Approval {
         let (plan, open, kinds) = (self.hash.clone(), self.held.clone(), self.kinds.clone());
-        Approval { plan, open, spent: BTreeSet::new(), kinds, until }
+        Approval { plan, open, sent: BTreeSet::new(), spent: BTreeSet::new(), kinds, until }
     }
 }
 
@@ -256,6 +286,7 @@ mod tests {
         let mut approval = Approval {
             plan: "p".to_owned(),
             open,
+            sent: BTreeSet::new(),
             spent: BTreeSet::new(),
             kinds: AcceptedKinds::new(),
             until: Timestamp(10),
@@ -268,6 +299,34 @@ mod tests {
         assert!(!approval.covers(&record.key, &shown, Timestamp(9)), "spent");
         assert!(!approval.is_over(Timestamp(9)), "what it approved is remembered, so that an undo finds it");
         assert!(approval.is_over(Timestamp(10)));
+    }
+
+    #[test]
+    fn what_was_sent_is_covered_until_another_process_goes_on() {
+        let keys: Vec<RecordKey> = ["a", "b", "c"].map(|name| set(&format!("{name}.example A 192.0.2.1")).key).to_vec();
+        let mut approval = Approval {
+            plan: "p".to_owned(),
+            open: keys.iter().map(|key| (key.clone(), None)).collect(),
+            sent: BTreeSet::new(),
+            spent: BTreeSet::new(),
+            kinds: AcceptedKinds::new(),
+            until: Timestamp(10),
+        };
+        let digest = Digest::of(&set("a.example A 192.0.2.1"), None);
+        let covered = |approval: &Approval| {
+            keys.iter().map(|key| approval.covers(key, &digest, Timestamp(1))).collect::<Vec<_>>()
+        };
+        assert!(approval.send(&keys[0]) && approval.send(&keys[1]) && !approval.send(&keys[1]));
+        assert!(approval.not_done(&keys[1]) && !approval.not_done(&keys[1]));
+        assert_eq!(covered(&approval), [true, true, true], "the process that sent it tries again");
+        let mut approval: Approval = serde_json::from_str(&serde_json::to_string(&approval).unwrap()).unwrap();
+        approval.taken_over();
+        assert_eq!(covered(&approval), [false, true, true]);
+        assert!(!approval.send(&keys[0]), "it is spent");
+        assert_eq!(approval.spent, BTreeSet::from([keys[0].clone()]), "so that an undo finds it");
+        approval.end();
+        assert_eq!(covered(&approval), [false, false, false]);
+        assert_eq!(approval.spent.len(), 3);
     }
 
     #[test]

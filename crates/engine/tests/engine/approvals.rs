@@ -6,7 +6,7 @@ use std::time::Duration;
 use zonewright_core::store::StateStore as _;
 
 use crate::brake::{held, put, zones};
-use crate::sim::{Fault, after, rest};
+use crate::sim::{Fault, after, rest, set};
 
 /// A process that dies right after it made approved records anew leaves no approval of them behind.
 #[tokio::test(start_paused = true)]
@@ -28,6 +28,87 @@ async fn an_approval_ends_before_its_record_is_made_anew() {
     rest(&engine).await;
     world.cluster.vanish_all();
     assert_eq!((rest(&engine).await.held, world.sim.records().len()), (60, 60));
+}
+
+/// A process that is killed in the midst of approved deletes leaves no approval of those behind that it had sent, whatever became of
+/// them: the next one may be unable to read the state, and make the same records anew, before the one after it looks.
+#[tokio::test(start_paused = true)]
+async fn a_killed_process_leaves_no_approval_of_what_it_sent() {
+    let world = zones(1, 250);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    rest(&engine).await;
+    world.sim.pace(Duration::from_millis(10));
+    engine.approve(&held(&engine, 0)).unwrap();
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let saved = world.store.load().await.unwrap().unwrap();
+    rest(&engine).await;
+    assert_eq!(world.sim.records().len(), 0);
+    engine.stop().await;
+    world.store.save(&saved).await.unwrap();
+
+    world.store.unreadable.store(true, Ordering::SeqCst);
+    put(&world, 0, 250);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records().len(), 250);
+    engine.stop().await;
+    world.store.unreadable.store(false, Ordering::SeqCst);
+
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    // Of those that were not sent yet the approval was not used: it covers each delete once.
+    assert_eq!((rest(&engine).await.held, world.sim.records().len()), (100, 100));
+}
+
+/// The same where one process makes the records anew and then finds the approval.
+#[tokio::test(start_paused = true)]
+async fn an_approval_that_is_read_late_does_not_cover_what_was_made_meanwhile() {
+    let world = zones(1, 60);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    rest(&engine).await;
+    world.sim.fault("z0.test", Fault::Down);
+    engine.approve(&held(&engine, 0)).unwrap();
+    after(&engine, Duration::from_secs(5)).await;
+    engine.stop().await;
+    world.sim.fault("z0.test", None);
+    for record in world.sim.records() {
+        world.sim.remove(&set(&record).key);
+    }
+
+    world.store.unreadable.store(true, Ordering::SeqCst);
+    put(&world, 0, 60);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records().len(), 60);
+    world.store.unreadable.store(false, Ordering::SeqCst);
+    after(&engine, Duration::from_mins(1)).await;
+    world.cluster.vanish_all();
+    assert_eq!((rest(&engine).await.held, world.sim.records().len()), (60, 60));
+}
+
+/// Where it cannot be saved that an approval is used up, it is not used.
+#[tokio::test(start_paused = true)]
+async fn what_is_approved_goes_once_that_can_be_saved() {
+    let world = zones(1, 60);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    rest(&engine).await;
+    world.sim.fault("z0.test", Fault::Down);
+    engine.approve(&held(&engine, 0)).unwrap();
+    after(&engine, Duration::from_secs(5)).await;
+    world.store.full.store(true, Ordering::SeqCst);
+    world.sim.fault("z0.test", None);
+    after(&engine, Duration::from_mins(5)).await;
+    assert_eq!(world.sim.records().len(), 60);
+    world.store.full.store(false, Ordering::SeqCst);
+    after(&engine, Duration::from_mins(2)).await;
+    assert_eq!((world.sim.records().len(), engine.plans().len()), (0, 0));
 }
 
 /// Of many approved deletes those that come into doubt before their turn wait, and go when the doubt is over.

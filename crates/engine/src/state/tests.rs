@@ -2,7 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use zonewright_core::guard::{AcceptedKinds, BrakeScope, Digest};
+use zonewright_core::error::Error;
+use zonewright_core::guard::{AcceptedKinds, Approval, BrakeScope, Digest};
 use zonewright_core::store::MemoryStore;
 use zonewright_core::testing::set;
 
@@ -55,7 +56,7 @@ async fn the_document_comes_back_from_the_store() {
 #[tokio::test]
 async fn what_an_older_version_saved_loads() {
     let store = Arc::new(MemoryStore::default());
-    store.save(include_bytes!("testdata/state-7d1b209.json")).await.unwrap();
+    store.save(include_bytes!("../testdata/state-7d1b209.json")).await.unwrap();
     let now = Timestamp(1_763_800_100_000);
     let state = State::load(store, now, TTL).await;
     assert_eq!(state.in_doubt(), None);

@@ -25,6 +25,9 @@ pub(crate) struct ZoneState {
     /// Names that an undo set back.
     #[serde(rename = "holds", default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) pins: Vec<Pin>,
+    /// Records were made while nobody knew what was saved, also of approvals of their deletes.
+    #[serde(skip)]
+    pub(crate) made_blindly: bool,
 }
 
 impl ZoneState {
@@ -43,6 +46,16 @@ impl ZoneState {
             }
         }
         spent
+    }
+
+    /// A delete is about to be sent. Returns whether an approval covers it and did not know.
+    pub(crate) fn send(&mut self, key: &RecordKey) -> bool {
+        self.approvals.iter_mut().fold(false, |any, approval| any | approval.send(key))
+    }
+
+    /// A delete was not carried out. Returns whether it was known to be sent.
+    pub(crate) fn not_done(&mut self, key: &RecordKey) -> bool {
+        self.approvals.iter_mut().fold(false, |any, approval| any | approval.not_done(key))
     }
 }
 
@@ -81,9 +94,12 @@ impl StateDocument {
 
     /// Joins what an earlier process saved and what this one noted before it could read that.
     pub(crate) fn join(&mut self, earlier: Self) {
-        for (zone, state) in earlier.zones {
+        for (zone, mut state) in earlier.zones {
             let own = self.zones.entry(zone).or_default();
             own.window.join(state.window);
+            if std::mem::take(&mut own.made_blindly) {
+                state.approvals.iter_mut().for_each(Approval::end);
+            }
             own.approvals.extend(state.approvals);
             own.pins.extend(state.pins);
             own.held = own.held.take().or(state.held);
@@ -97,6 +113,7 @@ impl StateDocument {
         for zone in self.zones.values_mut() {
             zone.window.taken_over(now);
             for approval in &mut zone.approvals {
+                approval.taken_over();
                 approval.until = approval.until.min(now.plus(approval_ttl));
                 // Only what looked so from the beginning is doubted by a new process for the same reason.
                 approval.kinds.retain(|_, doubt| *doubt == 0);
