@@ -1,6 +1,6 @@
 //! Approvals of held plans: by command, or at the place where the state is kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +9,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use zonewright_core::endpoint::Note;
 use zonewright_core::guard::JointPlan;
+use zonewright_core::name::DnsName;
+use zonewright_core::record::RecordKey;
 
 use crate::context::EngineContext;
+use crate::round_deletes::RoundDeletes;
+use crate::worker::Worker;
 
 /// Time between two looks at the store, while a plan is held.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -27,6 +31,27 @@ pub(crate) fn approve(context: &EngineContext, hash: &str) -> Option<(String, us
     context.desired_state().accepted.extend(shown.flat_map(|(_, plan)| plan.kinds));
     context.zone_handles().iter().for_each(|handle| handle.inbox.recheck());
     Some(approved)
+}
+
+/// A delete was approved since nobody asked for its record. Where somebody does again, before it was done, that is over: if the
+/// object goes once more, that is another delete. `names` were planned, and of them `deletes` are to go.
+pub(crate) fn end_of_what_came_back(worker: &Worker, names: &[DnsName], deletes: &RoundDeletes) {
+    let (state, zone) = (&worker.context.state, worker.handle.label());
+    let open: Vec<RecordKey> = state.look(&zone, |state| {
+        let open = state.approvals.iter().flat_map(|approval| approval.open.keys());
+        open.filter(|key| !deletes.counted.contains_key(key)).cloned().collect()
+    });
+    if open.is_empty() {
+        return;
+    }
+    let names: BTreeSet<&DnsName> = names.iter().collect();
+    let desired_state = worker.context.desired_state();
+    let asked = |key: &RecordKey| desired_state.table.at(&key.name).endpoints.iter().any(|one| one.key() == *key);
+    let back: Vec<&RecordKey> = open.iter().filter(|key| names.contains(&key.name) && asked(key)).collect();
+    drop(desired_state);
+    if !back.is_empty() {
+        state.zone(&zone, |state| state.spend(back));
+    }
 }
 
 /// Takes approvals from the store. Nothing is asked while no plan is held. Each approval counts once, also over restarts: one

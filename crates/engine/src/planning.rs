@@ -17,6 +17,7 @@ use zonewright_core::registry::{OwnershipChange, StaleClaims};
 
 use crate::adjusting::{AdjustedDrafts, adjust};
 use crate::admit::Unwritable;
+use crate::approvals;
 use crate::brake::brake;
 use crate::deletes::Before;
 use crate::drafting::{Drafts, decide, draft};
@@ -186,7 +187,9 @@ fn gather(
     }
     skipped(worker, names, &skips);
     deletes.withhold(skips.iter().filter(|skip| is_withheld(skip)), &worker.context.desired_state().evidence);
-    deletes.take(groups)
+    let taken = deletes.take(groups);
+    approvals::end_of_what_came_back(worker, names, deletes);
+    taken
 }
 
 /// Whether a delete waits by itself: for evidence, or for the end of a contest.

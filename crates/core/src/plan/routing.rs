@@ -18,20 +18,27 @@ use crate::rtype::RecordType;
 pub(super) type Published<'a> = Vec<(&'a RecordSet, Ownership)>;
 
 /// The record types whose sets can only be exchanged together: sets of another kind stand than are wanted, or types that exclude
-/// each other under different identifiers. What such a set excludes under its own identifier goes with the others.
+/// each other under different identifiers. What such a set excludes under its own identifier goes with the others, and what is wanted
+/// in place of one that goes comes with them: else it would be without a record in between, or for good.
 fn changed(whole: &Row<'_>) -> BTreeSet<RecordType> {
     let mut types = BTreeSet::new();
-    for new in whole.placed.iter().map(|placed| &placed.set) {
-        let of_another_kind =
-            |old: &RecordSet| new.key.rtype == old.key.rtype && new.routing.kind() != old.routing.kind();
-        let excludes = |old: &RecordSet| whole.rules.excludes(new, old.key.rtype);
-        let published = || whole.published.iter().map(|(set, _)| *set);
-        if published().any(|old| of_another_kind(old) || excludes(old) && new.key.set_id != old.key.set_id) {
-            types.insert(new.key.rtype);
-            types.extend(published().filter(|old| of_another_kind(old) || excludes(old)).map(|old| old.key.rtype));
+    loop {
+        let known = types.len();
+        for new in whole.placed.iter().map(|placed| &placed.set) {
+            let of_another_kind =
+                |old: &RecordSet| new.key.rtype == old.key.rtype && new.routing.kind() != old.routing.kind();
+            let excludes = |old: &RecordSet| whole.rules.excludes(new, old.key.rtype);
+            let goes = |old: &RecordSet| new.key.set_id != old.key.set_id || types.contains(&old.key.rtype);
+            let published = || whole.published.iter().map(|(set, _)| *set);
+            if published().any(|old| of_another_kind(old) || excludes(old) && goes(old)) {
+                types.extend(published().filter(|old| of_another_kind(old) || excludes(old)).map(|old| old.key.rtype));
+                types.insert(new.key.rtype);
+            }
+        }
+        if types.len() == known {
+            return types;
         }
     }
-    types
 }
 
 /// Takes out of a name what changes its kind of routing, and plans that. The rows of what is left see none of it.

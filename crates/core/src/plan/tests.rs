@@ -614,6 +614,19 @@ fn sets_of_another_kind_stay_where_one_of_them_may_not_go() {
         .gives(&["+ x.example A (blue) 192.0.2.1"], &[]);
 }
 
+/// A CNAME gives way to a set under another identifier; what its own object asks for in its place comes in the same call.
+#[test]
+fn what_replaces_a_cname_comes_with_the_set_that_bars_it() {
+    let wanted = ["a: x.example AAAA 2001:db8::1", "b: x.example MX 10_mail.test"];
+    let plan = |published: &str, policy: Policy| {
+        case(&[published], &wanted).routed(&[""], &["", "blue"]).managing(RecordType::Mx).policy(policy)
+    };
+    let group = "- x.example CNAME y.test. & + x.example AAAA 2001:db8::1 & + x.example MX (blue) 10 mail.test.";
+    plan("x.example CNAME y.test = me/service/ns/a", Policy::Sync).gives(&[group], &[]);
+    plan("x.example CNAME y.test = other", Policy::Sync).gives(&[], &["ForeignRecord", "ForeignRecord"]);
+    plan("x.example CNAME y.test = me/service/ns/a", Policy::CreateOnly).gives(&[], &["Policy", "Policy"]);
+}
+
 /// What an object had is not taken away for something that cannot come: a set under another identifier is in its way.
 #[test]
 fn nothing_goes_for_a_cname_that_a_set_under_another_identifier_bars() {

@@ -111,8 +111,8 @@ pub(super) fn staged(group: &Group) -> Vec<Write> {
         if let Some(middle) = interim(group, from.as_ref(), to.as_ref()) {
             push(&mut first, between(from, Some(middle.clone())));
             push(end, between(Some(middle), to));
-        } else if from.as_ref().is_some_and(holds_intent) {
-            // An intent speaks for the record as it stands: it becomes a claim before that changes.
+        } else if from.as_ref().is_some_and(holds_intent) || to.is_some() && rests_on_intent(group) {
+            // An intent speaks for the record as it stands: it becomes a claim, or one comes elsewhere, before that changes.
             push(&mut first, between(from, to));
         } else {
             push(end, between(from, to));
@@ -137,6 +137,11 @@ fn holds_intent(set: &RecordSet) -> bool {
     let is_one =
         |data: &RData| matches!(data, RData::Txt(text) if text.text().is_some_and(|text| Intent::is_one(&text)));
     set.data.as_records().iter().any(is_one)
+}
+
+/// Whether a record of the group is ours by an intent that stays: its claim moves to another place.
+fn rests_on_intent(group: &Group) -> bool {
+    group.requires.iter().any(|one| matches!(one, Precondition::Exact(set) if holds_intent(set)))
 }
 
 /// Whether a claim stands at the very name where the group puts a CNAME, which stands alone.

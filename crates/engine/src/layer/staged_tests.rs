@@ -14,7 +14,7 @@ use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::intent::Intent;
 use zonewright_core::interpret::Interpretation;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
-use zonewright_core::rdata::RData;
+use zonewright_core::rdata::{RData, Txt};
 use zonewright_core::record::{RecordData, RecordKey, RecordSet};
 use zonewright_core::rtype::RecordType;
 use zonewright_core::testing::{capability, name, set};
@@ -44,13 +44,25 @@ fn record(change: Change) -> Step {
     Step::record(change, None)
 }
 
-/// Create, delete, update of a label, change of type: with what stands before.
+/// Where claims stood by former settings.
+const FORMER: &str = "zw-a-x.example";
+
+/// Create, delete, update of a label, change of type, update of a record whose claim moves: with what stands before.
 fn cases() -> Vec<(&'static str, Vec<RecordSet>, Group)> {
     let (a, cname) = (set("x.example A 192.0.2.1"), set("x.example CNAME y.test"));
     let (of_a, of_cname) = (claim("a-x.example"), claim("cname-x.example"));
     let other = set(&format!("a-x.example TXT {CLAIM},external-dns/resource=r"));
     let a2 = set("x.example A 192.0.2.2");
+    let mut begun = claim(FORMER);
+    begun.data = RecordData::records([RData::Txt(Txt::from_text(&Intent::new([&a], CLAIM).to_string()))]);
+    let moves = group(vec![
+        record(Change::Update { from: a.clone(), to: a2.clone() }),
+        Step::claim(Change::Create { to: of_a.clone() }),
+    ]);
+    let rests_on = |former: &RecordSet| Group { requires: vec![Precondition::Exact(former.clone())], ..moves.clone() };
     vec![
+        ("update under a former claim", vec![a.clone(), claim(FORMER)], rests_on(&claim(FORMER))),
+        ("update under a former intent", vec![a.clone(), begun.clone()], rests_on(&begun)),
         (
             "create",
             vec![],
@@ -97,8 +109,9 @@ fn speaks_for(sets: &Sets, record: &RecordSet) -> bool {
     let typed = name(&format!("{}-{}", record.key.rtype.lower(), record.key.name));
     // In the old format it stands at the record's own name, where no CNAME can stand beside it.
     let old = Some(record.key.name.clone()).filter(|_| record.key.rtype != RecordType::Cname);
+    let former = Some(name(FORMER)).filter(|_| record.key.rtype == RecordType::A);
     let places: Vec<RecordKey> =
-        [Some(typed), old].into_iter().flatten().map(|at| RecordKey::simple(at, RecordType::Txt)).collect();
+        [Some(typed), old, former].into_iter().flatten().map(|at| RecordKey::simple(at, RecordType::Txt)).collect();
     let mut texts = places.iter().filter_map(|key| sets.get(key)).flat_map(|set| set.data.as_records());
     texts.any(|data| match data {
         RData::Txt(txt) => {

@@ -96,21 +96,22 @@ impl State {
     }
 
     /// Notes and saves what becomes of approvals with `groups`, which are about to be sent. A delete that one covers is sent: a
-    /// process that dies now leaves no approval of it behind. A record that is made anew is not the one whose delete was approved.
-    /// The latter is made all the same where that cannot be saved; the zone's doubt about its state reports it.
+    /// process that dies now leaves no approval of it behind. A record that is made anew, or changed, is not the one whose delete was
+    /// approved. The latter is made all the same where that cannot be saved; the zone's doubt about its state reports it.
     ///
     /// # Errors
     /// As [`State::save`]: no group that [rests on an approval](State::rests_on_approval) may be sent. What cannot be read is no
     /// error: nothing is saved there that covers these deletes.
     pub(crate) async fn before_sending(&self, zone: &str, groups: &[Group]) -> Result<()> {
         let created: Vec<&RecordKey> = keys(groups, |change| matches!(change, Change::Create { .. })).collect();
+        let made = keys(groups, |change| !is_delete(change));
         let deleted = keys(groups, is_delete);
         let blind = self.is_blind();
         let (again, goes) = self.note(zone, |state| {
             state.made_blindly |= blind && !created.is_empty();
             // One that was used up a moment ago may not be saved yet.
             let used = |key: &&RecordKey| state.approvals.iter().any(|approval| approval.spent.contains(*key));
-            let again = created.iter().any(used) | state.spend(created.iter().copied());
+            let again = created.iter().any(used) | state.spend(made);
             let goes = deleted.fold(false, |goes, key| goes | state.send(key));
             (again, goes)
         });

@@ -27,7 +27,7 @@ pub(crate) fn put(world: &World, zone: usize, names: usize) {
     }
 }
 
-fn vanish(world: &World, zone: usize, names: std::ops::Range<usize>) {
+pub(crate) fn vanish(world: &World, zone: usize, names: std::ops::Range<usize>) {
     names.for_each(|n| world.cluster.vanish(&format!("s{zone}-{n}")));
 }
 
