@@ -235,6 +235,8 @@ fn simulation(tally: &mut Tally) -> Result<()> {
     cargo.args(["test", "--release", "--locked", "-p", SIMULATOR]);
     // Without optimisation over several crates it is built in a third less time, and plays a quarter slower: together that is less.
     cargo.args(["--config", "profile.release.overflow-checks=true", "--config", "profile.release.lto=\"off\""]);
+    // Tests unwind in any case: where the program that they start does not, everything below it is built twice.
+    cargo.args(["--config", "profile.release.panic=\"unwind\""]);
     said_at_the_end(cargo, " (release)", tally)
 }
 

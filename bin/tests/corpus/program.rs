@@ -55,6 +55,8 @@ impl Program<'_> {
         command.args(["--provider=webhook", &format!("--webhook-provider-url={url}")]).args(&run.args);
         // Runs at the same time would want the same port.
         command.env_clear().env("HOME", home.path()).env("EXTERNAL_DNS_METRICS_ADDRESS", "127.0.0.1:0").envs(&run.env);
+        // Where no folder is named the state of all runs would be in one.
+        command.env("TMPDIR", home.path());
         command.current_dir(home.path()).stdin(Stdio::null()).kill_on_drop(true);
         command.stdout(output.try_clone().expect("a second handle")).stderr(output);
         let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {}: {error}", self.path));

@@ -246,7 +246,7 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
         table_sizes::clear_tombstone(&worker.context, &mut desired_state.table, &group.name);
     }
     count_in_window(worker, group, &came, &went);
-    let passes = !went.is_empty() && is_contended(worker, &group.name);
+    let passes = !(came.is_empty() && went.is_empty()) && is_contended(worker, &group.name);
     let adopted = worker.claims.adopting.remove(&group.name);
     if passes || adopted || group.records().next().is_some() && worker.tally.leaves_alone(&group.name) {
         // Who holds the name now, by what was just made, claimed or taken away, decides about what is left undone or shared there.

@@ -102,7 +102,8 @@ impl Verdicts {
         self.note_many(rule, judged, 1);
     }
 
-    pub(crate) fn note_many(&mut self, rule: Rule, judged: bool, count: u64) {
+    /// So many cases of a rule: judged, or else excused.
+    pub fn note_many(&mut self, rule: Rule, judged: bool, count: u64) {
         let cases = self.0.entry(rule).or_default();
         *(if judged { &mut cases.judged } else { &mut cases.excused }) += count;
     }
@@ -143,28 +144,5 @@ impl Verdicts {
             let _ = write!(lines, "\n{judged:>12} {excused:>10}  {rule}");
         }
         lines
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rule_that_looks_away_is_named() {
-        let mut verdicts = Verdicts::default();
-        for rule in Rule::ALL {
-            verdicts.note_many(*rule, true, rule.least());
-        }
-        assert_eq!(verdicts.too_few(100_000, Claims::Zones), Vec::new());
-        assert_eq!(verdicts.too_few(300_000, Claims::Table), Vec::new());
-        assert!(verdicts.too_few(400_000, Claims::Table).iter().any(|(rule, ..)| *rule == Rule::Brake));
-        assert!(verdicts.too_few(300_000, Claims::Zones).iter().any(|(rule, ..)| *rule == Rule::Brake));
-        let mut others = Verdicts::default();
-        others.note_many(Rule::Brake, false, 1_000_000);
-        assert!(others.too_few(1, Claims::Zones).contains(&(Rule::Brake, 0, 1)), "an excuse is no verdict");
-        others.add(&verdicts);
-        assert_eq!(others.of(Rule::Brake), Cases { judged: Rule::Brake.least(), excused: 1_000_000 });
-        assert!(others.table().contains("1000000  the brake holds"));
     }
 }

@@ -2,6 +2,10 @@
 
 use zonewright_simulator::busy_zone;
 
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Simulated time of the test command, which runs this with optimisation; without, a sample.
 const SECONDS: u64 = if cfg!(debug_assertions) { 450 } else { 3_600 };
 

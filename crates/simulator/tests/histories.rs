@@ -1,6 +1,10 @@
 //! What must hold of every history, over a fixed number of them, and of the simulator itself.
 
-use zonewright_simulator::{Claims, History, Run, Scope, Tally, parse_kept, seed_of, simulate};
+use zonewright_simulator::{Cases, Claims, History, Rule, Run, Scope, Tally, Verdicts, parse_kept, seed_of, simulate};
+
+/// As in the program: most of the time goes into many small allocations.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Rounds of the test command, which runs this with optimisation; without, a sample.
 const ROUNDS: u64 = if cfg!(debug_assertions) { 8_000 } else { 100_000 };
@@ -113,4 +117,22 @@ fn histories_are_busy() {
         let sum = |of: fn(&Run) -> u64| runs.iter().map(of).sum::<u64>();
         assert!(sum(|run| run.writes) > 20 && sum(|run| run.calls) > 100, "{}", profile.name);
     }
+}
+
+#[test]
+fn a_rule_that_looks_away_is_named() {
+    let mut verdicts = Verdicts::default();
+    for rule in Rule::ALL {
+        verdicts.note_many(*rule, true, rule.least());
+    }
+    assert_eq!(verdicts.too_few(100_000, Claims::Zones), Vec::new());
+    assert_eq!(verdicts.too_few(300_000, Claims::Table), Vec::new());
+    assert!(verdicts.too_few(400_000, Claims::Table).iter().any(|(rule, ..)| *rule == Rule::Brake));
+    assert!(verdicts.too_few(300_000, Claims::Zones).iter().any(|(rule, ..)| *rule == Rule::Brake));
+    let mut others = Verdicts::default();
+    others.note_many(Rule::Brake, false, 1_000_000);
+    assert!(others.too_few(1, Claims::Zones).contains(&(Rule::Brake, 0, 1)), "an excuse is no verdict");
+    others.add(&verdicts);
+    assert_eq!(others.of(Rule::Brake), Cases { judged: Rule::Brake.least(), excused: 1_000_000 });
+    assert!(others.table().contains("1000000  the brake holds"));
 }

@@ -41,14 +41,23 @@ impl Write {
         claims.any(|step| step.change.to().is_some_and(speaks))
     }
 
+    /// Whether it puts a claim, which speaks for any content, where an intent stood or nothing.
+    fn raises_claim(&self) -> bool {
+        let claims = self.steps.iter().filter(|step| step.role == Role::Claim);
+        claims
+            .filter_map(|step| step.change.to().map(|to| (step.change.from(), to)))
+            .any(|(from, to)| !holds_intent(to) && from.is_none_or(holds_intent))
+    }
+
     /// What has to hold before an intent is written, which speaks for one content of its record alone: the record that goes stands
     /// as it was read, and where one comes nothing stands. A listing that is old or ended early may have said otherwise, and if this
-    /// process died before the create was refused, the intent would make a foreign record of the same content ours.
+    /// process died before the create was refused, the intent would make a foreign record of the same content ours. Before an intent
+    /// gives way to a claim, the record that changes next stands as it was read: the intent may not speak for it any more.
     pub(super) fn rests_on(&self, group: &Group) -> Vec<Precondition> {
         let condition = |step: &Step| match &step.change {
             Change::Create { to } => self.announces(to).then(|| Precondition::Absent(to.key.clone())),
             Change::Delete { from } => self.lowers_claim(&[from]).then(|| Precondition::Exact(from.clone())),
-            Change::Update { .. } => None,
+            Change::Update { from, .. } => self.raises_claim().then(|| Precondition::Exact(from.clone())),
         };
         group.records().filter_map(condition).collect()
     }

@@ -81,7 +81,12 @@ impl<'a> Course<'a> {
 
     pub(super) fn as_group(&self, write: &Write) -> Group {
         let mut requires = self.group.requires.clone();
-        requires.extend(write.rests_on(self.group));
+        let done = || self.writes.iter().take(self.done).flat_map(|write| &write.steps);
+        let stands = |one: &Precondition| match one {
+            Precondition::Exact(set) => done().all(|step| *step.change.key() != set.key),
+            Precondition::Absent(_) | Precondition::NameNotInUse(_) => true,
+        };
+        requires.extend(write.rests_on(self.group).into_iter().filter(stands));
         requires.extend(self.claims_unwritten(write));
         Group { steps: write.steps.clone(), requires, ..self.group.clone() }
     }

@@ -216,12 +216,11 @@ impl Truth {
         }
         if was_ours {
             self.verdicts.note(Rule::ForeignRecord, true);
-            // A claim that came over it a moment after it was written did not make it foreign.
-            self.zones[zone].shadow.remove(key);
             return;
         }
         if self.puts_back(step) {
             self.verdicts.note(Rule::ForeignRecord, false);
+            self.widen_shadow(step);
             return;
         }
         if self.takes_back(step) {

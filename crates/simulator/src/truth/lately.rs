@@ -89,6 +89,14 @@ impl Truth {
         }
     }
 
+    /// The shadow of a record set is from now on with what a daemon puts back.
+    pub(super) fn widen_shadow(&mut self, step: &Judged<'_>) {
+        let shadow = &mut self.zones[step.zone].shadow;
+        if let Some((was, stands)) = shadow.get_mut(step.key).zip(step.stands) {
+            *was = stands.clone();
+        }
+    }
+
     /// Notes what a daemon added and took away.
     pub(super) fn note_members(&mut self, step: &Judged<'_>) {
         let (stood, stands) = (members(step.stood), members(step.stands));

@@ -35,6 +35,11 @@ impl Truth {
         }
     }
 
+    /// Whether claims are in objects or in a table.
+    pub(crate) fn claims_are_beside(&self) -> bool {
+        self.objects.is_some()
+    }
+
     /// Notes what the provider has looked at before a write.
     pub(crate) fn checked(&mut self, daemon: usize, zone: usize, names: &BTreeSet<DnsName>, serial: u64) {
         let now = Instant::now();
@@ -172,6 +177,7 @@ impl Truth {
         self.writing.remove(&daemon);
         self.acked.retain(|(who, _), _| *who != daemon);
         self.stateless.remove(&daemon);
+        self.forget_readings(daemon);
         let Some(since) = since else { return };
         for (_, ledger) in self.ledgers.range_mut((daemon, 0)..=(daemon, usize::MAX)) {
             ledger.forget(since);
@@ -184,6 +190,10 @@ impl Truth {
         if let Some(objects) = &mut self.objects {
             objects.forget(daemon);
         }
+        self.forget_readings(daemon);
+    }
+
+    fn forget_readings(&mut self, daemon: usize) {
         self.read_names.retain(|(who, ..), _| *who != daemon);
         self.checked_names.retain(|(who, ..), _| *who != daemon);
         self.read_zones.retain(|(who, _), _| *who != daemon);

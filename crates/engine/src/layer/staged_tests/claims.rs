@@ -96,3 +96,25 @@ async fn what_a_create_adds_is_read_back_once() {
         assert_eq!(*provider.readings.lock().unwrap(), readings + 1);
     }
 }
+
+/// An intent speaks for the record as it was read. Somebody has changed that since: no claim takes the intent's place, nor comes elsewhere
+/// for it, since either would speak for what stands there now.
+#[tokio::test]
+async fn an_intent_does_not_become_a_claim_over_what_was_changed_meanwhile() {
+    let (was, edited) = (set("x.example A 192.0.2.1"), set("x.example A 192.0.2.9"));
+    let begun = |at: &str| {
+        let text = Txt::from_text(&Intent::new([&was], CLAIM).to_string());
+        RecordSet { data: RecordData::records([RData::Txt(text)]), ..claim(at) }
+    };
+    let update = record(Change::Update { from: was.clone(), to: set("x.example A 192.0.2.2") });
+    let raising = Change::Update { from: begun("a-x.example"), to: claim("a-x.example") };
+    let stays = group(vec![update.clone(), Step::claim(raising)]);
+    let moves = group(vec![update, Step::claim(Change::Create { to: claim("a-x.example") })]);
+    let moves = Group { requires: vec![Precondition::Exact(begun(FORMER))], ..moves };
+    for (group, before) in [(stays, begun("a-x.example")), (moves, begun(FORMER))] {
+        let provider = Arc::new(Plain { gone: Some(2), ..Plain::new(&[edited.clone(), before.clone()]) });
+        let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
+        assert!(matches!(outcomes.as_slice(), [Outcome::Refused { .. }]), "{outcomes:?}");
+        assert_eq!(provider.sets(), [&edited, &before].map(|set| (set.key.clone(), set.clone())).into());
+    }
+}
