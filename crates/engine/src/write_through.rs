@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 use zonewright_core::capability::Audit;
-use zonewright_core::change::{Change, Group, Outcome, Role};
+use zonewright_core::change::{Change, Group, Outcome, Role, Step};
 use zonewright_core::endpoint::{Note, shortened};
 use zonewright_core::error::{Error, ErrorKind};
 use zonewright_core::name::DnsName;
@@ -246,7 +246,7 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
         table_sizes::clear_tombstone(&worker.context, &mut desired_state.table, &group.name);
     }
     count_in_window(worker, group, &came, &went);
-    let passes = !(came.is_empty() && went.is_empty()) && is_contended(worker, &group.name);
+    let passes = !went.is_empty() && is_contended(worker, &group.name) || joins_another(worker, group);
     let adopted = worker.claims.adopting.remove(&group.name);
     if passes || adopted || group.records().next().is_some() && worker.tally.leaves_alone(&group.name) {
         // Who holds the name now, by what was just made, claimed or taken away, decides about what is left undone or shared there.
@@ -254,6 +254,33 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
     }
     worker.publish_owned();
     announce(worker, group);
+}
+
+/// Whether a group makes a record beside one of another object, where several ask for one record: that object may hold the name now.
+fn joins_another(worker: &Worker, group: &Group) -> bool {
+    let made: Vec<&Step> = group.records().filter(|step| matches!(step.change, Change::Create { .. })).collect();
+    if made.is_empty() || !has_rivals(worker, &group.name) {
+        return false;
+    }
+    let beside = worker.handle.view().at(&group.name);
+    beside.iter().filter(|set| group.records().all(|step| *step.change.key() != set.key)).any(|set| {
+        let ownership = worker.ownership(&set.key);
+        let resource = ownership.claim().and_then(|claim| claim.resource.as_ref());
+        let of_another =
+            |step: &&Step| step.change.key().set_id == set.key.set_id && step.resource.as_ref() != resource;
+        ownership.is_ours() && made.iter().any(of_another)
+    })
+}
+
+/// Whether several objects ask for one record of a name.
+fn has_rivals(worker: &Worker, name: &DnsName) -> bool {
+    let desired_state = worker.context.desired_state();
+    let asked = desired_state.table.at(name).endpoints;
+    let mut first = BTreeMap::new();
+    asked.iter().any(|endpoint| {
+        let object = &endpoint.origin.object;
+        *first.entry(endpoint.key()).or_insert(object) != object
+    })
 }
 
 /// Whether several objects ask for a name.
