@@ -4,9 +4,20 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use zonewright_core::store::StateStore as _;
+use zonewright_engine::Engine;
 
 use crate::brake::{held, put, vanish, zones};
-use crate::sim::{Fault, after, rest, set};
+use crate::sim::{Fault, World, after, rest, set};
+
+/// So many records of one zone, all of whose objects are gone from a new list.
+async fn all_held(names: usize) -> (World, Engine) {
+    let world = zones(1, names);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    rest(&engine).await;
+    (world, engine)
+}
 
 /// A process that dies right after it made approved records anew leaves no approval of them behind.
 #[tokio::test(start_paused = true)]
@@ -34,11 +45,7 @@ async fn an_approval_ends_before_its_record_is_made_anew() {
 /// them: the next one may be unable to read the state, and make the same records anew, before the one after it looks.
 #[tokio::test(start_paused = true)]
 async fn a_killed_process_leaves_no_approval_of_what_it_sent() {
-    let world = zones(1, 250);
-    let engine = world.start().await;
-    rest(&engine).await;
-    world.cluster.vanish_all();
-    rest(&engine).await;
+    let (world, engine) = all_held(250).await;
     world.sim.pace(Duration::from_millis(10));
     engine.approve(&held(&engine, 0)).unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -65,11 +72,7 @@ async fn a_killed_process_leaves_no_approval_of_what_it_sent() {
 /// The same where one process makes the records anew and then finds the approval.
 #[tokio::test(start_paused = true)]
 async fn an_approval_that_is_read_late_does_not_cover_what_was_made_meanwhile() {
-    let world = zones(1, 60);
-    let engine = world.start().await;
-    rest(&engine).await;
-    world.cluster.vanish_all();
-    rest(&engine).await;
+    let (world, engine) = all_held(60).await;
     world.sim.fault("z0.test", Fault::Down);
     engine.approve(&held(&engine, 0)).unwrap();
     after(&engine, Duration::from_secs(5)).await;
@@ -120,11 +123,7 @@ async fn an_approval_ends_when_its_object_comes_back() {
 /// Where it cannot be saved that an approval is used up, it is not used.
 #[tokio::test(start_paused = true)]
 async fn what_is_approved_goes_once_that_can_be_saved() {
-    let world = zones(1, 60);
-    let engine = world.start().await;
-    rest(&engine).await;
-    world.cluster.vanish_all();
-    rest(&engine).await;
+    let (world, engine) = all_held(60).await;
     world.sim.fault("z0.test", Fault::Down);
     engine.approve(&held(&engine, 0)).unwrap();
     after(&engine, Duration::from_secs(5)).await;
@@ -140,11 +139,7 @@ async fn what_is_approved_goes_once_that_can_be_saved() {
 /// Of many approved deletes those that come into doubt before their turn wait, and go when the doubt is over.
 #[tokio::test(start_paused = true)]
 async fn approved_deletes_that_come_into_doubt_are_not_forgotten() {
-    let world = zones(1, 250);
-    let engine = world.start().await;
-    rest(&engine).await;
-    world.cluster.vanish_all();
-    rest(&engine).await;
+    let (world, engine) = all_held(250).await;
     world.sim.pace(Duration::from_millis(10));
     engine.approve(&held(&engine, 0)).unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -176,11 +171,7 @@ async fn a_state_that_can_be_read_again_brings_back_no_old_plan() {
 #[tokio::test(start_paused = true)]
 async fn an_approval_ends_after_an_hour() {
     for (minutes, left) in [(55, 0), (61, 60)] {
-        let world = zones(1, 60);
-        let engine = world.start().await;
-        rest(&engine).await;
-        world.cluster.vanish_all();
-        rest(&engine).await;
+        let (world, engine) = all_held(60).await;
         world.sim.fault("z0.test", Fault::Down);
         engine.approve(&held(&engine, 0)).unwrap();
         after(&engine, Duration::from_mins(minutes)).await;
