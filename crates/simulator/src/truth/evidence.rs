@@ -53,7 +53,10 @@ impl Truth {
         let excused = crossed || self.excused(step.daemon, step.zone, key);
         // What was written to the zone above, while this one was not listed, is replaced in the zone below.
         let elsewhere = self.home(step) != step.zone;
-        let unknown = !comes && (elsewhere || excused || sight.asked_for_no_address(key, resource, self.patience()));
+        // A CNAME may be on its way for which this had to go first, though its object asks for something else by now.
+        let cleared = self.profile.staged && sight.asks_for_another_type(key, self.patience());
+        let otherwise = cleared || sight.asked_for_no_address(key, resource, self.patience());
+        let unknown = !comes && (elsewhere || excused || otherwise);
         self.verdicts.note(Rule::Replacement, !unknown);
         if !comes && !unknown {
             let text =
