@@ -37,20 +37,19 @@ pub(crate) fn approve(context: &EngineContext, hash: &str) -> Option<(String, us
 /// object goes once more, that is another delete. `names` were planned, and of them `deletes` are to go.
 pub(crate) fn end_of_what_came_back(worker: &Worker, names: &[DnsName], deletes: &RoundDeletes) {
     let (state, zone) = (&worker.context.state, worker.handle.label());
-    let open: Vec<RecordKey> = state.look(&zone, |state| {
-        let open = state.approvals.iter().flat_map(|approval| approval.open.keys());
-        open.filter(|key| !deletes.counted.contains_key(key)).cloned().collect()
-    });
-    if open.is_empty() {
+    if state.look(&zone, |state| state.approvals.is_empty()) {
         return;
     }
     let names: BTreeSet<&DnsName> = names.iter().collect();
+    let kept = |key: &&RecordKey| names.contains(&key.name) && !deletes.counted.contains_key(*key);
+    let mut back: Vec<RecordKey> = state.look(&zone, |state| {
+        state.approvals.iter().flat_map(|approval| approval.open.keys()).filter(kept).cloned().collect()
+    });
     let desired_state = worker.context.desired_state();
-    let asked = |key: &RecordKey| desired_state.table.at(&key.name).endpoints.iter().any(|one| one.key() == *key);
-    let back: Vec<&RecordKey> = open.iter().filter(|key| names.contains(&key.name) && asked(key)).collect();
+    back.retain(|key| desired_state.table.at(&key.name).endpoints.iter().any(|one| one.key() == *key));
     drop(desired_state);
     if !back.is_empty() {
-        state.zone(&zone, |state| state.spend(back));
+        state.zone(&zone, |state| state.spend(&back));
     }
 }
 

@@ -257,19 +257,21 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
 }
 
 /// Whether a group makes a record beside one of another object, where several ask for one record: that object may hold the name now.
+/// What is asked for is looked at last: most records stand alone at their name.
 fn joins_another(worker: &Worker, group: &Group) -> bool {
     let made: Vec<&Step> = group.records().filter(|step| matches!(step.change, Change::Create { .. })).collect();
-    if made.is_empty() || !has_rivals(worker, &group.name) {
+    if made.is_empty() {
         return false;
     }
-    let beside = worker.handle.view().at(&group.name);
-    beside.iter().filter(|set| group.records().all(|step| *step.change.key() != set.key)).any(|set| {
+    let mut beside = worker.handle.view().at(&group.name);
+    beside.retain(|set| group.records().all(|step| *step.change.key() != set.key));
+    let of_another = |set: &RecordSet| {
         let ownership = worker.ownership(&set.key);
         let resource = ownership.claim().and_then(|claim| claim.resource.as_ref());
-        let of_another =
-            |step: &&Step| step.change.key().set_id == set.key.set_id && step.resource.as_ref() != resource;
-        ownership.is_ours() && made.iter().any(of_another)
-    })
+        let joined = |step: &&Step| step.change.key().set_id == set.key.set_id && step.resource.as_ref() != resource;
+        ownership.is_ours() && made.iter().any(joined)
+    };
+    beside.iter().any(of_another) && has_rivals(worker, &group.name)
 }
 
 /// Whether several objects ask for one record of a name.
