@@ -276,21 +276,26 @@ impl Engine {
     /// Waits until nothing is left to do for now: everything that is known has been planned, and carried out, refused or
     /// held. What fails counts as done; with [`Config::one_pass`] once it is not tried again.
     pub async fn settled(&self) -> Outcome {
+        let mut pause = FIRST_LOOK;
         loop {
             let rested = self.context.rested.notified();
             let outcome = self.outcome();
             if !outcome.unfinished {
                 return outcome;
             }
-            // The notification may have come before we listened: look again soon in any case.
+            // Not everything that ends a pass says so: look again in any case, soon at first.
             tokio::select! {
                 biased;
-                () = rested => {}
-                () = sleep(Duration::from_millis(20)) => {}
+                () = rested => pause = FIRST_LOOK,
+                () = sleep(pause) => pause = (pause * 2).min(LONGEST_LOOK),
             }
         }
     }
 }
+
+/// Pauses between two looks whether a pass is over, where nothing says that it may be.
+const FIRST_LOOK: Duration = Duration::from_millis(20);
+const LONGEST_LOOK: Duration = Duration::from_millis(160);
 
 /// Who this process is in the journal: drawn by chance, or from the seed of a history that is to be repeated.
 fn writer_id(seed: Option<u64>, now: Timestamp) -> WriterId {

@@ -6,6 +6,10 @@ use std::time::{Duration, Instant};
 /// The first pause between two probes; each further one is twice as long, up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+/// A pause lasts at least so many times as long as the probe before it: one that starts a program takes ten milliseconds of a
+/// processor, which what is waited for could use. A slow probe waits no longer than [`LONGEST_AFTER_A_SLOW_ONE`].
+const PAUSE_FOR_A_PROBE: u32 = 5;
+const LONGEST_AFTER_A_SLOW_ONE: Duration = Duration::from_millis(250);
 
 /// Calls `probe` until it gives a value, at most for the time `within`. The probe is called once more after the
 /// deadline, so that a machine that stood still does not fail the test.
@@ -26,14 +30,16 @@ pub fn poll<T>(within: Duration, mut probe: impl FnMut() -> Option<T>) -> Option
     let deadline = Instant::now() + within;
     let mut pause = FIRST_PAUSE;
     loop {
-        let late = Instant::now() >= deadline;
+        let asked = Instant::now();
+        let late = asked >= deadline;
         if let Some(value) = probe() {
             return Some(value);
         }
         if late {
             return None;
         }
-        sleep(pause.min(deadline.saturating_duration_since(Instant::now())));
+        let slow = (asked.elapsed() * PAUSE_FOR_A_PROBE).min(LONGEST_AFTER_A_SLOW_ONE);
+        sleep(pause.max(slow).min(deadline.saturating_duration_since(Instant::now())));
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

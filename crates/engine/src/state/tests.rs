@@ -210,7 +210,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 fn what_changes_while_another_zone_saves_is_saved() {
     let store = Arc::new(MemoryStore::default());
     let state = wait(load(&store));
-    for zone in 0..100 {
+    for zone in 0..20 {
         state.zone(&format!("i/{zone}"), |zone| zone.window.owns(1, Timestamp(0)));
     }
     let done = AtomicBool::new(false);
