@@ -155,12 +155,12 @@ fn as_a_pod_that_starts_before_the_api_server() {
     let account = tempfile::tempdir().expect("a folder");
     let line = plane.at(&site).without("--kubeconfig").without("--state-dir").in_pod(&plane.kube, account.path());
     plane.join(1);
-    plane.kube.stop_api();
+    plane.api().stop_api();
     let line = line.env("POD_NAMESPACE", "kube-system");
     let mut daemon = line.start();
     daemon.says(&["it is not known yet which cluster this is"]);
     assert!(site.ours().is_empty());
-    plane.kube.start_api();
+    plane.api().start_api();
     shows(&site, &[1], &[]);
     let owner = plane.owner();
     let kept = |name: &str| plane.kube.get(&format!("/api/v1/namespaces/kube-system/configmaps/{name}")).status == 200;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -16,19 +17,74 @@ pub(super) const EXTERNAL: &str = "dns.alpha.kubernetes.io/external";
 pub(super) const INTERNAL: &str = "dns.alpha.kubernetes.io/internal";
 const CLUSTER_ROLE: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles/zonewright:dns-controller";
 
+/// What tests make in a cluster, and what daemons leave there, by the start of the paths of their lists.
+const COLLECTIONS: &[(&str, &[&str])] = &[
+    ("/api/v1", &["nodes", "pods", "services", "configmaps"]),
+    ("/apis/networking.k8s.io/v1", &["ingresses"]),
+    ("/apis/events.k8s.io/v1", &["events"]),
+    ("/apis/coordination.k8s.io/v1", &["leases"]),
+];
+
+/// The clusters of this module's tests: an API server is started once and emptied after each test.
+static CLUSTERS: Mutex<Clusters> = Mutex::new(Clusters { idle: Vec::new(), used: 0 });
+
+struct Clusters {
+    idle: Vec<Arc<KubeApi>>,
+    /// With the last test that holds one the idle ones go too, so that nothing is left behind.
+    used: usize,
+}
+
 /// A cluster of its own, and a state folder for its daemon.
 #[derive(Debug)]
 pub(super) struct Plane {
-    pub(super) kube: KubeApi,
+    pub(super) kube: Arc<KubeApi>,
     state: (TempDir, String),
+    /// When the last request of a daemon of an earlier test came. What that left open may be logged later.
+    earlier: String,
 }
 
 impl Plane {
     #[track_caller]
     pub(super) fn start() -> Self {
-        let kube = KubeApi::start();
-        grant(&kube);
-        Self { kube, state: state_folder() }
+        let idle = {
+            let mut clusters = CLUSTERS.lock().unwrap_or_else(PoisonError::into_inner);
+            clusters.used += 1;
+            clusters.idle.pop()
+        };
+        let kube = idle.unwrap_or_else(|| {
+            let kube = KubeApi::start();
+            grant(&kube);
+            Arc::new(kube)
+        });
+        let earlier = kube.audit_log_of(User::Zonewright).iter().map(came).max().unwrap_or_default();
+        Self { kube, state: state_folder(), earlier }
+    }
+
+    /// The API server, for a test that stops it. It is not used again.
+    #[track_caller]
+    pub(super) fn api(&mut self) -> &mut KubeApi {
+        Arc::get_mut(&mut self.kube).expect("a plane holds its cluster alone")
+    }
+
+    /// Takes away what the test and its daemons made. Returns whether the cluster is as it was at the start.
+    fn clear(&self) -> bool {
+        let lists = COLLECTIONS.iter().flat_map(|(api, plurals)| plurals.iter().map(move |plural| (api, plural)));
+        let gone = lists.map(|(api, plural)| {
+            let list = self.kube.get(&format!("{api}/{plural}")).body;
+            list["items"].as_array().into_iter().flatten().all(|object| {
+                let (namespace, name) = (object["metadata"]["namespace"].as_str(), object["metadata"]["name"].as_str());
+                let Some(name) = name else { return false };
+                if name == "kubernetes" || (*plural == "leases" && name.starts_with("apiserver-")) {
+                    return true;
+                }
+                let folder = namespace.map(|namespace| format!("namespaces/{namespace}/")).unwrap_or_default();
+                self.kube.delete(&format!("{api}/{folder}{plural}/{name}?gracePeriodSeconds=0")).status == 200
+            })
+        });
+        let is_granted = self.kube.get(CLUSTER_ROLE).body["rules"].as_array().map(Vec::len);
+        let granted = manifest().into_iter().find(|object| object["kind"] == "ClusterRole");
+        gone.fold(true, |all, one| all && one)
+            && is_granted == granted.and_then(|role| role["rules"].as_array().map(Vec::len))
     }
 
     /// The UID by which the cluster is known.
@@ -214,11 +270,18 @@ impl Plane {
         about.map(|event| event["series"]["count"].as_i64().unwrap_or(1)).sum()
     }
 
+    /// The daemon's requests, and the test's in its name, as audit events.
+    pub(super) fn requests(&self) -> Vec<Value> {
+        let mut requests = self.kube.audit_log_of(User::Zonewright);
+        requests.retain(|event| came(event) > self.earlier);
+        requests
+    }
+
     /// What the daemon asked the API server for: namespace and resource of each request to a resource that is one of these.
     #[track_caller]
     pub(super) fn asked_for(&self, resources: &[&str]) -> BTreeSet<String> {
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let requests = self.kube.audit_log_of(User::Zonewright).into_iter();
+        let requests = self.requests().into_iter();
         // The test asks under the same user whether the rights are there.
         let requests = requests.filter(|event| word(&event["userAgent"]).starts_with("zonewright/")).map(|event| {
             let about = &event["objectRef"];
@@ -242,6 +305,24 @@ impl Plane {
         let fits = |(r, note): &(String, String)| (r == reason || r == "SeveralProblems") && note.contains(text);
         let found = zonewright_testkit::poll(SOON, || events().iter().any(fits).then_some(()));
         assert!(found.is_some(), "no event {reason} with {text:?} on {object}: {:#?}", events());
+    }
+}
+
+/// When a request came, by an audit event: microseconds in UTC, so that texts stand in the order of the times.
+fn came(event: &Value) -> String {
+    event["requestReceivedTimestamp"].as_str().unwrap_or_default().to_owned()
+}
+
+impl Drop for Plane {
+    fn drop(&mut self) {
+        let reused = !std::thread::panicking() && self.clear();
+        let mut clusters = CLUSTERS.lock().unwrap_or_else(PoisonError::into_inner);
+        clusters.used -= 1;
+        if clusters.used == 0 {
+            clusters.idle.clear();
+        } else if reused {
+            clusters.idle.push(self.kube.clone());
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use zonewright_testkit::kube::User;
 
 use super::plane::{Plane, manifest};
 
@@ -29,7 +28,7 @@ fn used(plane: &Plane) -> (BTreeSet<String>, BTreeSet<String>) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (mut used, mut refused) = (BTreeSet::new(), BTreeSet::new());
     let of_daemon = |event: &Value| text(&event["userAgent"]).starts_with("zonewright/");
-    for event in plane.kube.audit_log_of(User::Zonewright).into_iter().filter(of_daemon) {
+    for event in plane.requests().into_iter().filter(of_daemon) {
         let [group, resource] = ["apiGroup", "resource"].map(|field| text(&event["objectRef"][field]));
         if !resource.is_empty() && resource != "selfsubjectaccessreviews" {
             let set = if event["responseStatus"]["code"] == 403 { &mut refused } else { &mut used };
