@@ -150,6 +150,9 @@ fn first_lane(report: &mut Report, options: Options, building: Building) {
     report.step("format", |_| format());
     report.step("check", |_| check::run());
     report.step("tests", |tally| tests(options, tally, building));
+    if !options.fast {
+        report.step("warnings", |tally| no_warnings(tally));
+    }
 }
 
 /// The third lane waits for an end of this.
@@ -187,15 +190,24 @@ fn format() -> Result<()> {
     run_command(workspace::cargo()?.args(["fmt", "--all", "--check"]))
 }
 
-/// Everything is checked with all that the images hold; the binary also as it is by default, and as small as it gets.
+/// All that the images hold.
 const FULL: [&str; 2] = ["--features", "zonewright/full,zonewright/rfc2136-gss-tsig"];
 
+/// The compiler that builds the tests is clippy, so that nothing is compiled a second time for its lints: what it warned of has been
+/// counted on the way.
+fn no_warnings(tally: &Tally) -> Result<()> {
+    if tally.warnings > 0 {
+        bail!("{} warnings while the tests were built", tally.warnings);
+    }
+    Ok(())
+}
+
+/// What the tests are not built as: the binary as it is by default, with the simulator, which is tested in a lane of its own; and the
+/// binary as small as it gets.
 fn lints() -> Result<()> {
     let deny = ["--", "-D", "warnings"];
-    run_command(
-        workspace::nice_cargo()?.args(["clippy", "--workspace", "--all-targets", "--locked"]).args(FULL).args(deny),
-    )?;
-    run_command(workspace::nice_cargo()?.args(["clippy", "-p", "zonewright", "--all-targets", "--locked"]).args(deny))?;
+    let packages = ["-p", "zonewright", "-p", SIMULATOR];
+    run_command(workspace::nice_cargo()?.arg("clippy").args(packages).args(["--all-targets", "--locked"]).args(deny))?;
     let small = ["--no-default-features", "--features", "provider-rfc2136"];
     run_command(workspace::nice_cargo()?.args(["clippy", "-p", "zonewright", "--locked"]).args(small).args(deny))
 }
@@ -209,11 +221,8 @@ fn docs() -> Result<()> {
     )
 }
 
-/// The profile of the workspace for dependencies; only what is built the same way is built once.
-const SHARED_PROFILE: [&str; 2] = ["--config", "profile.dev.package.\"*\".debug=false"];
-
-/// The provider from outside of the workspace: its suite, and its program. It has the workspace's versions, profile and target
-/// folder, so that what both need is built once.
+/// The provider from outside of the workspace: its suite, and its program. It has the workspace's versions, its profile for
+/// dependencies (`.cargo/config.toml`) and its target folder, so that what both need is built once.
 fn example(tally: &mut Tally) -> Result<()> {
     let root = workspace::root()?;
     let folder = root.join("examples/provider-file");
@@ -221,7 +230,7 @@ fn example(tally: &mut Tally) -> Result<()> {
     let target = workspace::target()?;
     run_command(workspace::cargo()?.current_dir(&folder).args(["fmt", "--check"]))?;
     let mut cargo = workspace::nice_cargo()?;
-    cargo.current_dir(&folder).arg("test").args(SHARED_PROFILE).env("CARGO_TARGET_DIR", &target);
+    cargo.current_dir(&folder).arg("test").env("CARGO_TARGET_DIR", &target);
     said_at_the_end(cargo, "", tally)
 }
 
@@ -284,7 +293,7 @@ fn test_command(options: Options, skips: &SkipFile) -> Result<Command> {
     if options.fast {
         cargo.env("ZONEWRIGHT_NO_SERVERS", "1");
     } else {
-        cargo.args(["--exclude", SIMULATOR]);
+        cargo.args(["--exclude", SIMULATOR]).env("RUSTC_WORKSPACE_WRAPPER", workspace::clippy_driver());
     }
     Ok(cargo)
 }

@@ -78,6 +78,12 @@ fn cargo_program() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
+/// The compiler with clippy's lints, as `cargo clippy` starts it: beside cargo, unless that was started by a proxy.
+pub(crate) fn clippy_driver() -> PathBuf {
+    let beside = Path::new(&cargo_program()).with_file_name("clippy-driver");
+    if beside.is_file() { beside } else { "clippy-driver".into() }
+}
+
 /// A program that runs in the repository's root.
 ///
 /// # Errors

@@ -1,8 +1,9 @@
 //! Running test programs by `cargo test`: their output goes on to the terminal, and is counted for each program on the way.
 //!
-//! Cargo's JSON messages name the package of each program, its line `Running` says which one comes next; both and the output
-//! of the tests come through one pipe, in the order in which they were written.
+//! Cargo's JSON messages name the package of each program and hold what the compiler warns of, its line `Running` says which program
+//! comes next; both and the output of the tests come through one pipe, in the order in which they were written.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ pub(super) fn run_tests(
     tally: &mut Tally,
     mut show: impl FnMut(&str),
 ) -> Result<()> {
-    command.arg("--message-format=json-render-diagnostics").env("CARGO_TERM_COLOR", "never");
+    command.arg("--message-format=json").env("CARGO_TERM_COLOR", "never");
     if !names.is_empty() {
         command.args(["--", "--exact"]).args(names);
     }
@@ -53,7 +54,7 @@ pub(super) fn run_tests(
     for text in BufReader::new(output).split(b'\n') {
         let text = text.context("cannot read the tests' output")?;
         let text = String::from_utf8_lossy(&text);
-        if reader.read(&text, tally) {
+        if let Some(text) = reader.read(&text, tally) {
             show(&text);
         }
     }
@@ -88,10 +89,18 @@ impl<'a> Reader<'a> {
         Self { root, suffix, packages: HashMap::new(), building: true, since: None }
     }
 
-    /// Takes in one line; whether it is for people.
-    fn read(&mut self, text: &str, tally: &mut Tally) -> bool {
-        if self.building && text.starts_with('{') {
-            return !self.message(text);
+    /// Takes in one line, and returns what of it is for people.
+    fn read<'t>(&mut self, text: &'t str, tally: &mut Tally) -> Option<Cow<'t, str>> {
+        if self.building
+            && text.starts_with('{')
+            && let Ok(message) = serde_json::from_str::<Value>(text)
+            && let Some(reason) = message.get("reason").and_then(Value::as_str)
+        {
+            self.building = reason != "build-finished";
+            self.packages.extend(program(&message));
+            let told = message.get("message")?;
+            tally.warnings += usize::from(is_of_a_place(told));
+            return Some(Cow::Owned(told.get("rendered")?.as_str()?.trim_end().to_owned()));
         }
         if let Some(name) = self.announced(text) {
             self.end(tally);
@@ -100,24 +109,13 @@ impl<'a> Reader<'a> {
         } else {
             tally.read(text);
         }
-        true
+        Some(Cow::Borrowed(text))
     }
 
     fn end(&mut self, tally: &mut Tally) {
         if let Some(since) = self.since.take() {
             tally.end(since.elapsed());
         }
-    }
-
-    /// Takes in a message of cargo's; `false` if it is none.
-    fn message(&mut self, text: &str) -> bool {
-        let Ok(message) = serde_json::from_str::<Value>(text) else { return false };
-        let Some(reason) = message.get("reason").and_then(Value::as_str) else { return false };
-        self.building = reason != "build-finished";
-        if let Some((program, package)) = program(&message) {
-            self.packages.insert(program, package);
-        }
-        true
     }
 
     /// The name of the program that this line of cargo's says to run next.
@@ -139,6 +137,12 @@ fn program(message: &Value) -> Option<(String, PathBuf)> {
     Some((program.to_owned(), Path::new(text("manifest_path")?).parent()?.to_owned()))
 }
 
+/// Whether what the compiler says is about a place, or of a lint; else it is the sum at the end of a crate.
+fn is_of_a_place(diagnostic: &Value) -> bool {
+    let has_span = diagnostic.get("spans").and_then(Value::as_array).is_some_and(|spans| !spans.is_empty());
+    has_span || diagnostic.get("code").is_some_and(|code| !code.is_null())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,6 +153,8 @@ mod tests {
 {"reason":"compiler-artifact","manifest_path":"/w/crates/a/Cargo.toml","executable":null}
 {"reason":"compiler-artifact","manifest_path":"/w/crates/a/Cargo.toml","executable":"/t/debug/deps/a-01"}
 {"reason":"compiler-artifact","manifest_path":"/w/crates/b/Cargo.toml","executable":"/t/debug/deps/one-02"}
+{"reason":"compiler-message","message":{"rendered":"warning: unused\n","code":{"code":"unused"},"spans":[]}}
+{"reason":"compiler-message","message":{"rendered":"warning: 1 warning emitted\n","code":null,"spans":[]}}
 {"reason":"build-finished","success":true}
      Running unittests src/lib.rs (/t/debug/deps/a-01)
 running 2 tests
@@ -161,8 +167,9 @@ test result: FAILED. 1 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; 
 test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
 test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s"#;
         let (mut tally, mut reader) = (Tally::default(), Reader::new(Path::new("/w"), " (release)"));
-        let shown = output.lines().filter(|text| reader.read(text, &mut tally)).count();
-        assert_eq!(shown, output.lines().count() - 4);
+        let shown: Vec<Cow<'_, str>> = output.lines().filter_map(|text| reader.read(text, &mut tally)).collect();
+        assert_eq!(shown.len(), output.lines().count() - 4);
+        assert_eq!((shown[1].as_ref(), tally.warnings), ("warning: unused", 1));
         let counts: Vec<(&str, usize)> = tally.programs.iter().map(|p| (p.name.as_str(), p.executed())).collect();
         assert_eq!(
             counts,
@@ -181,7 +188,7 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         let (mut tally, mut shown) = (Tally::default(), Vec::new());
         let names = ["a::b".to_owned(), "c".to_owned()];
         run_tests(command, &names, Path::new("/w"), "", &mut tally, |text| shown.push(text.to_owned())).unwrap();
-        assert_eq!(shown, ["test --workspace --message-format=json-render-diagnostics -- --exact a::b c"]);
+        assert_eq!(shown, ["test --workspace --message-format=json -- --exact a::b c"]);
     }
 
     #[test]

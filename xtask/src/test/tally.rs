@@ -23,6 +23,8 @@ impl Program {
 /// What all test programs together said.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
+    /// How many warnings there were while they were built.
+    pub(super) warnings: usize,
     /// In the order in which they ran.
     pub(super) programs: Vec<Program>,
     /// Names of the tests that failed.
@@ -73,7 +75,8 @@ impl Tally {
 
     /// Adds what another run said.
     pub(super) fn absorb(&mut self, other: Self) {
-        let Self { programs, failures, unsteady, ignored, skips, notices } = other;
+        let Self { warnings, programs, failures, unsteady, ignored, skips, notices } = other;
+        self.warnings += warnings;
         self.programs.extend(programs);
         self.failures.extend(failures);
         self.unsteady.extend(unsteady);
