@@ -1,0 +1,95 @@
+//! What runs beside the tests: it needs no server and has no deadline.
+
+use std::fs;
+use std::process::Command;
+use std::sync::mpsc;
+
+use anyhow::{Context as _, Result};
+
+use super::tally::Tally;
+use super::{FULL, Options, Report, SIMULATOR, programs, under_ci};
+use crate::process::run as run_command;
+use crate::{deny, workspace};
+
+pub(super) fn second_lane(options: Options) -> Report {
+    let mut report = Report::default();
+    report.step("dependencies", |tally| dependencies(options, tally));
+    report.step("simulation", simulation);
+    report
+}
+
+pub(super) fn third_lane(built: &mpsc::Receiver<()>) -> Report {
+    let mut report = Report::default();
+    // Nothing is ever sent: this returns when the sender is gone.
+    let _ = built.recv();
+    report.step("lints", |_| lints());
+    report.step("docs", |_| docs());
+    report.step("example", example);
+    report
+}
+
+/// Without cargo-deny, and with no right to install it, this is left out as a test is whose server is missing.
+fn dependencies(options: Options, tally: &mut Tally) -> Result<()> {
+    let notice = if options.no_install && !under_ci() && !deny::is_there()? {
+        Some("dependencies were not checked: cargo-deny is missing (cargo xtask deny)".to_owned())
+    } else {
+        deny::check(!options.no_install)?
+    };
+    tally.notices.extend(notice.map(|notice| format!("NOTICE {notice}")));
+    Ok(())
+}
+
+/// What the tests are not built as: the binary as it is by default, with the simulator, which is tested in a lane of its own; and the
+/// binary as small as it gets.
+fn lints() -> Result<()> {
+    let deny = ["--", "-D", "warnings"];
+    let packages = ["-p", "zonewright", "-p", SIMULATOR];
+    run_command(workspace::nice_cargo()?.arg("clippy").args(packages).args(["--all-targets", "--locked"]).args(deny))?;
+    let small = ["--no-default-features", "--features", "provider-rfc2136"];
+    run_command(workspace::nice_cargo()?.args(["clippy", "-p", "zonewright", "--locked"]).args(small).args(deny))
+}
+
+fn docs() -> Result<()> {
+    run_command(
+        workspace::nice_cargo()?
+            .args(["doc", "--workspace", "--no-deps", "--locked"])
+            .args(FULL)
+            .env("RUSTDOCFLAGS", "-Dwarnings"),
+    )
+}
+
+/// The provider from outside of the workspace: its suite, and its program. It has the workspace's versions, its profile for
+/// dependencies (`.cargo/config.toml`) and its target folder, so that what both need is built once.
+fn example(tally: &mut Tally) -> Result<()> {
+    let root = workspace::root()?;
+    let folder = root.join("examples/provider-file");
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
+    let target = workspace::target()?;
+    run_command(workspace::cargo()?.current_dir(&folder).args(["fmt", "--check"]))?;
+    let mut cargo = workspace::nice_cargo()?;
+    cargo.current_dir(&folder).arg("test").env("CARGO_TARGET_DIR", &target);
+    said_at_the_end(cargo, "", tally)
+}
+
+/// The simulator's tests at full length: 150,000 rounds take a minute with optimisation, and ten without. Overflows are found as
+/// in a build without.
+fn simulation(tally: &mut Tally) -> Result<()> {
+    let mut cargo = workspace::nice_cargo()?;
+    cargo.args(["test", "--release", "--locked", "-p", SIMULATOR]);
+    // Without optimisation over several crates it is built in a third less time, and plays a quarter slower: together that is less.
+    cargo.args(["--config", "profile.release.overflow-checks=true", "--config", "profile.release.lto=\"off\""]);
+    // Tests unwind in any case: where the program that they start does not, everything below it is built twice.
+    cargo.args(["--config", "profile.release.panic=\"unwind\""]);
+    said_at_the_end(cargo, " (release)", tally)
+}
+
+/// Runs tests beside the first lane. What they print appears at the end, so that it does not stand between the lines of that lane.
+fn said_at_the_end(cargo: Command, note: &str, tally: &mut Tally) -> Result<()> {
+    let mut said = String::new();
+    let result = programs::run(cargo, &workspace::root()?, note, tally, |line| {
+        said.push_str(line);
+        said.push('\n');
+    });
+    print!("{said}");
+    result
+}
