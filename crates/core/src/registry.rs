@@ -130,6 +130,11 @@ pub trait ClaimFormat: Send + Sync {
     /// something is in the way.
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group>;
 
+    /// Whether claims of ours may stand elsewhere than where they would be written today: former settings are given.
+    fn is_moving(&self) -> bool {
+        false
+    }
+
     /// What is odd about a record set, if anything is.
     fn anomaly(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<ClaimAnomaly>;
 

@@ -247,13 +247,21 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
     }
     count_in_window(worker, group, &came, &went);
     let passes = !went.is_empty() && is_contended(worker, &group.name) || joins_another(worker, group);
+    let leaves_claims = worker.instance.registry.is_moving() && came.iter().any(|key| has_claim_elsewhere(worker, key));
     let adopted = worker.claims.adopting.remove(&group.name);
-    if passes || adopted || group.records().next().is_some() && worker.tally.leaves_alone(&group.name) {
+    if passes || leaves_claims || adopted || group.records().next().is_some() && worker.tally.leaves_alone(&group.name)
+    {
         // Who holds the name now, by what was just made, claimed or taken away, decides about what is left undone or shared there.
+        // And a claim that a record left behind, when somebody took it away, stands where former settings put it.
         worker.handle.inbox.again([group.name.clone()]);
     }
     worker.publish_owned();
     announce(worker, group);
+}
+
+/// Whether a claim on a record stands elsewhere than where it would be written today, too.
+fn has_claim_elsewhere(worker: &Worker, key: &RecordKey) -> bool {
+    worker.ownership(key).claim().is_some_and(|claim| !claim.current)
 }
 
 /// Whether a group makes a record beside one of another object, where several ask for one record: that object may hold the name now.

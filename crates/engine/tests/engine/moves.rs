@@ -98,6 +98,31 @@ async fn changes_that_come_during_a_move_go_between_its_calls() {
     assert!(is_moved(&world, 301) && to_move(&engine) == 0);
 }
 
+/// A CNAME that was taken away by hand leaves its claim, and an address takes its place. When it comes back, its claim stands where
+/// today's settings put it, and not where the former one is.
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_was_left_behind_goes_when_its_record_is_made_anew() {
+    let mut world = World::new(&["example"]);
+    world.cluster.put("i", &["n.example CNAME t.other."]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    world.sim.remove(&crate::sim::set("n.example CNAME t.other.").key);
+    world.cluster.put("s", &["n.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    assert_eq!(world.sim.records(), ["n.example A 192.0.2.1"]);
+    assert_eq!((claims(&world, "cname-n."), claims(&world, "a-n.")), (1, 1));
+
+    world.cluster.delete("s");
+    world.prefixes = ("new-", &[""]);
+    let engine = world.start().await;
+    after(&engine, Duration::from_mins(3)).await;
+    assert_eq!(world.sim.records(), ["n.example CNAME t.other."]);
+    assert_eq!((claims(&world, "new-cname-n."), claims(&world, "cname-n."), to_move(&engine)), (1, 0, 0));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_former_claim_goes_only_after_the_new_one_was_read_back() {
     let mut world = published(5).await;

@@ -239,6 +239,10 @@ impl ClaimFormat for TxtRegistry {
         upgrade::upgrade(&self.view(zone, published), record)
     }
 
+    fn is_moving(&self) -> bool {
+        self.0.is_moving()
+    }
+
     fn anomaly(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<ClaimAnomaly> {
         anomaly::anomaly(&self.view(zone, published), set)
     }
