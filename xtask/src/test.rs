@@ -149,7 +149,9 @@ fn counts(options: Options, passed: bool, tally: &mut Tally) -> Result<()> {
 /// Drops `building` once all tests are built, or cannot be.
 fn first_lane(report: &mut Report, options: Options, building: Building) {
     report.step("format", |_| format());
-    report.step("check", |_| check::run());
+    if options.fast {
+        report.step("check", |_| check::run());
+    }
     report.step("tests", |tally| tests(options, tally, building));
     if !options.fast {
         report.step("warnings", |tally| no_warnings(tally));
@@ -198,7 +200,7 @@ fn tests(options: Options, tally: &mut Tally, building: Building) -> Result<()> 
     result
 }
 
-/// The `cargo test` of everything that [`simulation`] leaves.
+/// The `cargo test` of everything but the simulator.
 fn test_command(options: Options, skips: &SkipFile) -> Result<Command> {
     let mut cargo = workspace::cargo()?;
     let this = std::env::current_exe().context("this program is not found")?;
@@ -245,7 +247,7 @@ fn name(told: &str) -> &str {
 }
 
 /// How many tests run at a time for each core: the end-to-end tests wait for servers and clocks four fifths of their time.
-const TESTS_A_CORE: usize = 5;
+const TESTS_A_CORE: usize = 7;
 
 /// How many tests run at a time, unless the environment says so.
 fn threads() -> OsString {

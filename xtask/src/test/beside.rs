@@ -9,10 +9,11 @@ use anyhow::{Context as _, Result};
 use super::tally::Tally;
 use super::{FULL, Options, Report, SIMULATOR, programs, under_ci};
 use crate::process::run as run_command;
-use crate::{deny, workspace};
+use crate::{check, deny, workspace};
 
 pub(super) fn second_lane(options: Options) -> Report {
     let mut report = Report::default();
+    report.step("check", |_| check::run());
     report.step("dependencies", |tally| dependencies(options, tally));
     report.step("simulation", simulation);
     report

@@ -69,7 +69,7 @@ impl Plane {
     /// Takes away what the test and its daemons made. Returns whether the cluster is as it was at the start.
     fn clear(&self) -> bool {
         let lists = COLLECTIONS.iter().flat_map(|(api, plurals)| plurals.iter().map(move |plural| (api, plural)));
-        let gone = lists.map(|(api, plural)| {
+        let cleared = lists.map(|(api, plural)| {
             let list = self.kube.get(&format!("{api}/{plural}")).body;
             list["items"].as_array().into_iter().flatten().all(|object| {
                 let (namespace, name) = (object["metadata"]["namespace"].as_str(), object["metadata"]["name"].as_str());
@@ -83,8 +83,8 @@ impl Plane {
         });
         let is_granted = self.kube.get(CLUSTER_ROLE).body["rules"].as_array().map(Vec::len);
         let granted = manifest().into_iter().find(|object| object["kind"] == "ClusterRole");
-        gone.fold(true, |all, one| all && one)
-            && is_granted == granted.and_then(|role| role["rules"].as_array().map(Vec::len))
+        let kept = cleared.filter(|cleared| !cleared).count();
+        kept == 0 && is_granted == granted.and_then(|role| role["rules"].as_array().map(Vec::len))
     }
 
     /// The UID by which the cluster is known.

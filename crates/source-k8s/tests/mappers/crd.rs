@@ -38,6 +38,15 @@ fn filters() {
     check("annotations do not count, not even the controller's", &annotated.ann("hostname", "x.org"), |_| {}, A);
 }
 
+/// A DNSEndpoint may have more names than an annotation.
+#[test]
+fn more_names_than_an_annotation_may_give() {
+    let element = |n: usize| json!({"dnsName": format!("n{n}.example.org"), "recordType": "A", "targets": ["1.2.3.4"]});
+    let expected: Vec<String> = (0..5).map(|n| format!("n{n}.example.org A 1.2.3.4")).collect();
+    let five = thing((0..5).map(element).collect());
+    check("five", &five, |o| o.max_names_per_annotation = 2, &expected.join("|"));
+}
+
 /// K3 to K5, K10 to K24: what each type takes.
 #[test]
 fn types() {

@@ -57,6 +57,13 @@ const V4: [&str; 3] = [
     "service.example.org A 1.1.1.1 1.1.1.2",
 ];
 
+/// Only the names of an annotation are limited, not those of the pods.
+#[test]
+fn more_names_than_an_annotation_may_give() {
+    let v4 = pair("IPv4", "1.1.1.1", "1.1.1.2");
+    check_in("one name, three records", &base(), &v4, |o| o.max_names_per_annotation = 1, &V4.join("|"));
+}
+
 #[test]
 fn addresses_of_pods() {
     let v4 = pair("IPv4", "1.1.1.1", "1.1.1.2");
