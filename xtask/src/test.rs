@@ -247,7 +247,7 @@ fn name(told: &str) -> &str {
 }
 
 /// How many tests run at a time for each core: the end-to-end tests wait for servers and clocks four fifths of their time.
-const TESTS_A_CORE: usize = 7;
+const TESTS_A_CORE: usize = 5;
 
 /// How many tests run at a time, unless the environment says so.
 fn threads() -> OsString {

@@ -93,6 +93,32 @@ fn an_unreadable_object_keeps_its_own_record_and_no_other() {
     site.shows(&["renamed 0 A 192.0.2.80"]);
 }
 
+/// Whoever deletes a definition deletes its objects: one event each, so the brake counts none of them, and what is to stay stays.
+#[test]
+fn who_deletes_a_definition_deletes_its_objects_and_their_records() {
+    needs!(Bind);
+    let (kube, site) = (own(), Site::start(Bind));
+    let kind = crds::find("dnsendpoints.externaldns.k8s.io").expect("it is among the kinds");
+    kind.install(&kube);
+    let verbs = ["get", "list", "watch", "patch", "update"];
+    let resources = ["dnsendpoints", "dnsendpoints/status"];
+    kube.grant("endpoints", &json!([{ "apiGroups": ["externaldns.k8s.io"], "resources": resources, "verbs": verbs }]));
+    let space = Space::new(&kube);
+    let names: Vec<String> = (0..15).map(|n| format!("n{n}")).chain(["kept".to_owned()]).collect();
+    for name in &names {
+        let endpoint = json!({ "dnsName": at(name), "recordType": "A", "targets": ["192.0.2.80"] });
+        let policy: &[(&str, &str)] = if name == "kept" { &[("zonewright.dev/policy", "retain")] } else { &[] };
+        space.create(kind.name, name, policy, json!({ "spec": { "endpoints": [endpoint] } }));
+    }
+    // Where the brake counts, three in its window are more than it lets go.
+    let brake = ["--brake-min-deletes=2", "--brake-percent=10"];
+    let daemon = site.line(&space).without("--source").arg("--source=crd").args(&brake).start();
+    until("all names", SOON, || site.ours().len() == names.len());
+    daemon.ready();
+    kube.delete(&kind.definition_path()).expect_success();
+    site.shows(&["kept 0 A 192.0.2.80"]);
+}
+
 /// The rights on a kind are withdrawn under a running daemon: probe and metrics say which kind cannot be read and why, until it can.
 #[test]
 fn a_kind_that_may_not_be_read_any_more_shows_in_probe_and_metrics() {
