@@ -60,7 +60,7 @@ impl Plane {
         Self { kube, state: state_folder(), earlier }
     }
 
-    /// The API server, for a test that stops it. It is not used again.
+    /// The API server, for a test that stops it and starts it again.
     #[track_caller]
     pub(super) fn api(&mut self) -> &mut KubeApi {
         Arc::get_mut(&mut self.kube).expect("a plane holds its cluster alone")
@@ -71,7 +71,8 @@ impl Plane {
         let lists = COLLECTIONS.iter().flat_map(|(api, plurals)| plurals.iter().map(move |plural| (api, plural)));
         let cleared = lists.map(|(api, plural)| {
             let list = self.kube.get(&format!("{api}/{plural}")).body;
-            list["items"].as_array().into_iter().flatten().all(|object| {
+            let Some(objects) = list["items"].as_array() else { return false };
+            objects.iter().all(|object| {
                 let (namespace, name) = (object["metadata"]["namespace"].as_str(), object["metadata"]["name"].as_str());
                 let Some(name) = name else { return false };
                 if name == "kubernetes" || (*plural == "leases" && name.starts_with("apiserver-")) {
