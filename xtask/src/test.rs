@@ -180,19 +180,18 @@ fn no_warnings(tally: &Tally) -> Result<()> {
     Ok(())
 }
 
-/// Runs the tests with their output passed through, and counts them on the way. Where there is no second lane, the simulator
-/// plays its samples here. Drops `building` when the first test program starts.
+/// The program of the end-to-end tests, which takes as long as all others together. Where there are no other lanes it is one of many.
+const END_TO_END: &str = "e2e";
+
+/// Runs the tests with their output passed through, and counts them on the way. Drops `building` when everything is built.
 fn tests(options: Options, tally: &mut Tally, building: Building) -> Result<()> {
     let skips = SkipFile::new();
-    let cargo = test_command(options, &skips)?;
-    let mut building = Some(building);
-    let mut result = programs::run(cargo, &workspace::root()?, "", tally, |line| {
-        if programs::is_announced(line) {
-            building = None;
-        }
-        println!("{line}");
-    });
-    drop(building);
+    let mut result = if options.fast {
+        drop(building);
+        programs::run(test_command(options, &skips, TESTS_A_CORE)?, &workspace::root()?, "", tally, show)
+    } else {
+        in_two_rows(options, &skips, tally, building)
+    };
     if result.is_err() && (1..=ONCE_MORE).contains(&tally.failures.len()) {
         result = once_more(options, &skips, tally);
     }
@@ -200,8 +199,44 @@ fn tests(options: Options, tally: &mut Tally, building: Building) -> Result<()> 
     result
 }
 
-/// The `cargo test` of everything but the simulator.
-fn test_command(options: Options, skips: &SkipFile) -> Result<Command> {
+fn show(line: &str) {
+    println!("{line}");
+}
+
+/// Builds everything; then the end-to-end tests run, which wait for servers most of the time, and beside them all other programs one
+/// after the other. What those print appears at their end, so that it does not stand between the lines of the first.
+fn in_two_rows(options: Options, skips: &SkipFile, tally: &mut Tally, building: Building) -> Result<()> {
+    let root = workspace::root()?;
+    let mut build = test_command(options, skips, TESTS_A_CORE)?;
+    build.arg("--no-run");
+    programs::run(build, &root, "", tally, show)?;
+    drop(building);
+    // A program that is none of these is missed when the tests are counted.
+    let mut first = test_command(options, skips, TESTS_A_CORE - 1)?;
+    first.args(["--test", END_TO_END]);
+    let mut others = test_command(options, skips, TESTS_A_CORE / 2)?;
+    others.args(["--lib", "--bins", "--test", "[!e]*"]);
+    let mut documented = test_command(options, skips, TESTS_A_CORE / 2)?;
+    documented.arg("--doc");
+    // What the compiler warned of is told again by each of them, and was counted once.
+    let (mut of_first, mut of_others) = (Tally::default(), Tally::default());
+    let results = thread::scope(|scope| {
+        let second = scope.spawn(|| {
+            let results = [others, documented].map(|row| beside::said_at_the_end(row, "", &mut of_others));
+            results.into_iter().collect::<Result<()>>()
+        });
+        let first = programs::run(first, &root, "", &mut of_first, show);
+        [first, second.join().expect("a row returns its errors")]
+    });
+    for mut row in [of_first, of_others] {
+        row.warnings = 0;
+        tally.absorb(row);
+    }
+    results.into_iter().collect()
+}
+
+/// The `cargo test` of everything but the simulator, with so many tests at a time for each core.
+fn test_command(options: Options, skips: &SkipFile, a_core: usize) -> Result<Command> {
     let mut cargo = workspace::cargo()?;
     let this = std::env::current_exe().context("this program is not found")?;
     cargo
@@ -209,7 +244,7 @@ fn test_command(options: Options, skips: &SkipFile) -> Result<Command> {
         .env("ZONEWRIGHT_XTASK", this)
         .args(FULL)
         .env("ZONEWRIGHT_SKIPS", &skips.0)
-        .env("RUST_TEST_THREADS", threads());
+        .env("RUST_TEST_THREADS", threads(a_core));
     if options.fast {
         cargo.env("ZONEWRIGHT_NO_SERVERS", "1");
     } else {
@@ -229,7 +264,7 @@ const ONCE_MORE: usize = 3;
 fn once_more(options: Options, skips: &SkipFile, tally: &mut Tally) -> Result<()> {
     let names: Vec<String> = tally.failures.iter().map(|told| name(told).to_owned()).collect();
     println!("==> once more, with nothing beside them: {}", names.join(", "));
-    let mut cargo = test_command(options, skips)?;
+    let mut cargo = test_command(options, skips, 1)?;
     cargo.env("RUST_TEST_THREADS", "1");
     let mut again = Tally::default();
     programs::run_tests(cargo, &names, &workspace::root()?, "", &mut again, |line| println!("{line}"))?;
@@ -246,13 +281,13 @@ fn name(told: &str) -> &str {
     told.strip_suffix(" - should panic").unwrap_or(told)
 }
 
-/// How many tests run at a time for each core: the end-to-end tests wait for servers and clocks four fifths of their time.
+/// How many tests run at a time for each core: those with servers wait for them, or for clocks, four fifths of their time.
 const TESTS_A_CORE: usize = 5;
 
 /// How many tests run at a time, unless the environment says so.
-fn threads() -> OsString {
+fn threads(a_core: usize) -> OsString {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    std::env::var_os("RUST_TEST_THREADS").unwrap_or_else(|| (TESTS_A_CORE * cores).to_string().into())
+    std::env::var_os("RUST_TEST_THREADS").unwrap_or_else(|| (a_core * cores).to_string().into())
 }
 
 /// Where everything is meant to be installed, a test that did not run has failed.

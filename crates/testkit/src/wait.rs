@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// A pause lasts at least so many times as long as the probe before it: one that starts a program takes ten milliseconds of a
-/// processor, which what is waited for could use. A slow probe waits no longer than [`LONGEST_AFTER_A_SLOW_ONE`].
+/// processor, which what is waited for could use. From [`LONG`] on it lasts twice as long as the probe.
 const PAUSE_FOR_A_PROBE: u32 = 5;
-const LONGEST_AFTER_A_SLOW_ONE: Duration = Duration::from_millis(250);
+const PAUSE_FOR_A_SLOW_PROBE: u32 = 2;
+const LONG: Duration = Duration::from_millis(250);
 
 /// Calls `probe` until it gives a value, at most for the time `within`. The probe is called once more after the
 /// deadline, so that a machine that stood still does not fail the test.
@@ -38,8 +39,9 @@ pub fn poll<T>(within: Duration, mut probe: impl FnMut() -> Option<T>) -> Option
         if late {
             return None;
         }
-        let slow = (asked.elapsed() * PAUSE_FOR_A_PROBE).min(LONGEST_AFTER_A_SLOW_ONE);
-        sleep(pause.max(slow).min(deadline.saturating_duration_since(Instant::now())));
+        let took = asked.elapsed();
+        let after_it = (took * PAUSE_FOR_A_PROBE).min(LONG).max(took * PAUSE_FOR_A_SLOW_PROBE);
+        sleep(pause.max(after_it).min(deadline.saturating_duration_since(Instant::now())));
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -4,11 +4,11 @@ use std::fs;
 use std::process::Command;
 use std::sync::mpsc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 use super::tally::Tally;
 use super::{FULL, Options, Report, SIMULATOR, programs, under_ci};
-use crate::process::run as run_command;
+use crate::process::{line, run as run_command};
 use crate::{check, deny, workspace};
 
 pub(super) fn second_lane(options: Options) -> Report {
@@ -23,7 +23,7 @@ pub(super) fn third_lane(built: &mpsc::Receiver<()>) -> Report {
     let mut report = Report::default();
     // Nothing is ever sent: this returns when the sender is gone.
     let _ = built.recv();
-    report.step("lints", |_| lints());
+    report.step("lints", lints);
     report.step("docs", |_| docs());
     report.step("example", example);
     report
@@ -42,21 +42,27 @@ fn dependencies(options: Options, tally: &mut Tally) -> Result<()> {
 
 /// What the tests are not built as: the binary as it is by default, with the simulator, which is tested in a lane of its own; and the
 /// binary as small as it gets.
-fn lints() -> Result<()> {
-    let deny = ["--", "-D", "warnings"];
-    let packages = ["-p", "zonewright", "-p", SIMULATOR];
-    run_command(workspace::nice_cargo()?.arg("clippy").args(packages).args(["--all-targets", "--locked"]).args(deny))?;
-    let small = ["--no-default-features", "--features", "provider-rfc2136"];
-    run_command(workspace::nice_cargo()?.args(["clippy", "-p", "zonewright", "--locked"]).args(small).args(deny))
+fn lints(tally: &mut Tally) -> Result<()> {
+    let by_default = ["-p", "zonewright", "-p", SIMULATOR, "--all-targets"];
+    let small = ["-p", "zonewright", "--no-default-features", "--features", "provider-rfc2136"];
+    for arguments in [by_default.as_slice(), &small] {
+        let mut cargo = linted("check")?;
+        cargo.args(arguments).arg("--locked");
+        without_warnings(cargo, tally)?;
+    }
+    Ok(())
 }
 
+/// The compiler is clippy, here too: what was linted is not checked once more to be documented.
 fn docs() -> Result<()> {
-    run_command(
-        workspace::nice_cargo()?
-            .args(["doc", "--workspace", "--no-deps", "--locked"])
-            .args(FULL)
-            .env("RUSTDOCFLAGS", "-Dwarnings"),
-    )
+    let arguments = ["--workspace", "--no-deps", "--locked"];
+    run_command(linted("doc")?.args(arguments).args(FULL).env("RUSTDOCFLAGS", "-Dwarnings"))
+}
+
+fn linted(what: &str) -> Result<Command> {
+    let mut cargo = workspace::nice_cargo()?;
+    cargo.arg(what).env("RUSTC_WORKSPACE_WRAPPER", workspace::clippy_driver());
+    Ok(cargo)
 }
 
 /// The provider from outside of the workspace: its suite, and its program. It has the workspace's versions, its profile for
@@ -69,7 +75,7 @@ fn example(tally: &mut Tally) -> Result<()> {
     run_command(workspace::cargo()?.current_dir(&folder).args(["fmt", "--check"]))?;
     let mut cargo = workspace::nice_cargo()?;
     cargo.current_dir(&folder).arg("test").env("CARGO_TARGET_DIR", &target);
-    said_at_the_end(cargo, "", tally)
+    without_warnings(cargo, tally)
 }
 
 /// The simulator's tests at full length: 150,000 rounds take two minutes with optimisation, and more than ten without. Overflows are
@@ -83,8 +89,19 @@ fn simulation(tally: &mut Tally) -> Result<()> {
     said_at_the_end(cargo, " (release)", tally)
 }
 
+/// As [`said_at_the_end`]; a warning of the compiler is an error.
+fn without_warnings(cargo: Command, tally: &mut Tally) -> Result<()> {
+    let (before, told) = (tally.warnings, line(&cargo));
+    said_at_the_end(cargo, "", tally)?;
+    let warnings = tally.warnings - before;
+    if warnings > 0 {
+        bail!("{warnings} warnings of {told}");
+    }
+    Ok(())
+}
+
 /// Runs tests beside the first lane. What they print appears at the end, so that it does not stand between the lines of that lane.
-fn said_at_the_end(cargo: Command, note: &str, tally: &mut Tally) -> Result<()> {
+pub(super) fn said_at_the_end(cargo: Command, note: &str, tally: &mut Tally) -> Result<()> {
     let mut said = String::new();
     let result = programs::run(cargo, &workspace::root()?, note, tally, |line| {
         said.push_str(line);

@@ -69,11 +69,6 @@ pub(super) fn run_tests(
 /// What cargo writes before the name of a program that it runs.
 const RUNNING: &str = "     Running ";
 
-/// Whether this line says that a program runs: everything is built.
-pub(super) fn is_announced(line: &str) -> bool {
-    line.contains(RUNNING)
-}
-
 /// Knows which program is running.
 struct Reader<'a> {
     root: &'a Path,
