@@ -115,8 +115,14 @@ pub(crate) fn run(options: Options) -> bool {
         {
             println!("the other lanes go on at their low priority: {error:#}");
         }
+        let beside: Vec<Report> =
+            beside.into_iter().map(|lane| lane.join().expect("a step returns its errors")).collect();
+        // Nothing builds or runs beside them any more.
+        if report.tally.few_failed() {
+            report.step("once more", |tally| once_more(options, tally));
+        }
         for lane in beside {
-            report.absorb(lane.join().expect("a step returns its errors"));
+            report.absorb(lane);
         }
     });
     let passed = report.passed();
@@ -183,20 +189,18 @@ fn no_warnings(tally: &Tally) -> Result<()> {
 /// The program of the end-to-end tests, which takes as long as all others together. Where there are no other lanes it is one of many.
 const END_TO_END: &str = "e2e";
 
-/// Runs the tests with their output passed through, and counts them on the way. Drops `building` when everything is built.
+/// Runs the tests with their output passed through, and counts them on the way. Drops `building` when everything is built. The
+/// verdict on a few that fail is that of [`once_more`].
 fn tests(options: Options, tally: &mut Tally, building: Building) -> Result<()> {
     let skips = SkipFile::new();
-    let mut result = if options.fast {
+    let result = if options.fast {
         drop(building);
         programs::run(test_command(options, &skips, TESTS_A_CORE)?, &workspace::root()?, "", tally, show)
     } else {
         in_two_rows(options, &skips, tally, building)
     };
-    if result.is_err() && (1..=ONCE_MORE).contains(&tally.failures.len()) {
-        result = once_more(options, &skips, tally);
-    }
     tally.skips.extend(skips.read());
-    result
+    if tally.few_failed() { Ok(()) } else { result }
 }
 
 fn show(line: &str) {
@@ -215,7 +219,7 @@ fn in_two_rows(options: Options, skips: &SkipFile, tally: &mut Tally, building: 
     let mut first = test_command(options, skips, TESTS_A_CORE - 1)?;
     first.args(["--test", END_TO_END]);
     let mut others = test_command(options, skips, TESTS_A_CORE / 2)?;
-    others.args(["--lib", "--bins", "--test", "[!e]*"]);
+    others.args(["--lib", "--bins", "--test", "[!e]*", "--test", "e[!2]*"]);
     let mut documented = test_command(options, skips, TESTS_A_CORE / 2)?;
     documented.arg("--doc");
     // What the compiler warned of is told again by each of them, and was counted once.
@@ -253,18 +257,15 @@ fn test_command(options: Options, skips: &SkipFile, a_core: usize) -> Result<Com
     Ok(cargo)
 }
 
-/// How many tests may fail and be tried again: servers that compete for two cores miss a deadline now and then, a change that is
-/// wrong fails more, or fails again.
-const ONCE_MORE: usize = 3;
-
 /// Runs the tests that failed once more, one after the other. Those that pass now are told in the summary: each is a test to mend.
 ///
 /// # Errors
 /// When one of them fails again, or is not found again.
-fn once_more(options: Options, skips: &SkipFile, tally: &mut Tally) -> Result<()> {
+fn once_more(options: Options, tally: &mut Tally) -> Result<()> {
+    let skips = SkipFile::new();
     let names: Vec<String> = tally.failures.iter().map(|told| name(told).to_owned()).collect();
-    println!("==> once more, with nothing beside them: {}", names.join(", "));
-    let mut cargo = test_command(options, skips, 1)?;
+    println!("{}", names.join(", "));
+    let mut cargo = test_command(options, &skips, 1)?;
     cargo.env("RUST_TEST_THREADS", "1");
     let mut again = Tally::default();
     programs::run_tests(cargo, &names, &workspace::root()?, "", &mut again, |line| println!("{line}"))?;

@@ -138,7 +138,7 @@ impl Line {
         let content = &truth.zones[at];
         let serial = content.serial;
         let token = cheap.then(|| Token(serial.to_string()));
-        let mut told = None;
+        let (mut told, mut left_out) = (None, Vec::new());
         let (listing, seen) = match read {
             Read::Names(names) => {
                 let sets = content.sets.values().filter(|set| names.contains(&set.key.name)).cloned().collect();
@@ -172,14 +172,17 @@ impl Line {
                 if end < sets.len() {
                     let all = sets.len();
                     told = Some(format!("daemon {}: a listing ends after {end} of {all} record sets", self.daemon));
+                    left_out.extend(sets.keys().skip(end).map(|key| key.name.clone()));
                 }
                 (Listing::Full { sets: sets.values().take(end).cloned().collect(), token }, serial)
             }
         };
-        // A claim beside the zones can demand nothing of them: what a listing left out is not known there before the write is refused.
-        let unseen = told.is_some() && truth.claims_are_beside();
-        if self.command.is_none() && !unseen {
-            truth.read(self.daemon, at, None, seen);
+        if self.command.is_none() {
+            if told.is_some() && truth.claims_are_beside() {
+                truth.left_out(self.daemon, at, left_out);
+            } else {
+                truth.read(self.daemon, at, None, seen);
+            }
         }
         if let Some(told) = told {
             // What was left out looks like what somebody else took away.

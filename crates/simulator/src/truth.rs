@@ -4,7 +4,7 @@
 //! judged by each of their writes, on what stood at that very moment, by rules that know nothing of how the engine came
 //! to it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -117,6 +117,8 @@ pub(crate) struct Truth {
     /// The newest serial that was looked at for a daemon by its provider, right before a write: nothing else becomes known of it.
     checked_names: HashMap<(usize, usize, DnsName), (u64, Instant)>,
     read_zones: HashMap<(usize, usize), (u64, Instant)>,
+    /// What the last listing of a zone left out without saying so, where claims are beside the zones.
+    left_out: HashSet<(usize, usize, DnsName)>,
     /// The newest serial by which each changed a name.
     touched: HashMap<(usize, DnsName), BTreeMap<Author, u64>>,
     places: HashMap<(usize, RecordKey), Vec<(RecordKey, bool)>>,
@@ -193,6 +195,7 @@ impl Truth {
             read_names: HashMap::new(),
             checked_names: HashMap::new(),
             read_zones: HashMap::new(),
+            left_out: HashSet::new(),
             touched: HashMap::new(),
             places: HashMap::new(),
             speaks_for: HashMap::new(),

@@ -174,7 +174,10 @@ fn every_cause_is_named_and_reported() {
     }
     // Daemons that share a cluster by domain filter do not report each other's names.
     for object in ["outside", "nets", "six"] {
-        assert_eq!(space.events(object), [], "{object}");
+        let mut events = space.events(object);
+        // The API server's own, where it sees a Service before its address.
+        events.retain(|(reason, _)| reason != "ClusterIPNotAllocated");
+        assert_eq!(events, [], "{object}");
     }
     daemon.measures("zonewright_filtered_names", 1.0);
     for reason in ["NameFiltered", "TypeFiltered", "TargetFiltered", "PendingTargets", "ForeignRecord"] {

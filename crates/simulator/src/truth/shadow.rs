@@ -25,6 +25,7 @@ impl Truth {
         match names {
             None => {
                 self.read_zones.insert((daemon, zone), (serial, now));
+                self.left_out.retain(|(who, at, _)| (*who, *at) != (daemon, zone));
                 self.writing.remove(&daemon);
             }
             Some(names) => {
@@ -32,6 +33,17 @@ impl Truth {
                     self.read_names.insert((daemon, zone, name.clone()), (serial, now));
                 }
             }
+        }
+    }
+
+    /// Notes what a listing left out without saying so, until the next that does not: a daemon whose claims are beside the zones takes it
+    /// for gone, whatever it had read of it. Such a claim can demand nothing of a zone before the write is refused.
+    pub(crate) fn left_out(&mut self, daemon: usize, zone: usize, names: Vec<DnsName>) {
+        for name in names {
+            let name_of = (daemon, zone, name);
+            self.read_names.remove(&name_of);
+            self.checked_names.remove(&name_of);
+            self.left_out.insert(name_of);
         }
     }
 
@@ -51,8 +63,8 @@ impl Truth {
     /// webhook peer), that listing counts however old it is; so it does where claims are in objects, which can demand nothing of
     /// the zone.
     pub(super) fn changed_unseen(&self, daemon: usize, zone: usize, name: &DnsName) -> bool {
-        let whole = self.read_zones.get(&(daemon, zone));
         let name_of = (daemon, zone, name.clone());
+        let whole = self.read_zones.get(&(daemon, zone)).filter(|_| !self.left_out.contains(&name_of));
         let named = self.read_names.get(&name_of).into_iter().chain(self.checked_names.get(&name_of));
         let listed_only = self.profile.capability.preconditions == Preconditions::Stated || self.objects.is_some();
         let fresh = |read: Option<&(u64, Instant)>| read.is_some_and(|(_, at)| at.elapsed() <= FRESH_READ);
@@ -195,6 +207,7 @@ impl Truth {
 
     fn forget_readings(&mut self, daemon: usize) {
         self.read_names.retain(|(who, ..), _| *who != daemon);
+        self.left_out.retain(|(who, ..)| *who != daemon);
         self.checked_names.retain(|(who, ..), _| *who != daemon);
         self.read_zones.retain(|(who, _), _| *who != daemon);
     }
