@@ -152,7 +152,7 @@ fn counts(options: Options, passed: bool, tally: &mut Tally) -> Result<()> {
     counts::write(tally)
 }
 
-/// Drops `building` once all tests are built, or cannot be.
+/// Drops `building` once all tests are built and run, or cannot be built.
 fn first_lane(report: &mut Report, options: Options, building: Building) {
     report.step("format", |_| format());
     if options.fast {
@@ -189,7 +189,7 @@ fn no_warnings(tally: &Tally) -> Result<()> {
 /// The program of the end-to-end tests, which takes as long as all others together. Where there are no other lanes it is one of many.
 const END_TO_END: &str = "e2e";
 
-/// Runs the tests with their output passed through, and counts them on the way. Drops `building` when everything is built. The
+/// Runs the tests with their output passed through, and counts them on the way. Drops `building` when everything is built and runs. The
 /// verdict on a few that fail is that of [`once_more`].
 fn tests(options: Options, tally: &mut Tally, building: Building) -> Result<()> {
     let skips = SkipFile::new();
@@ -197,7 +197,7 @@ fn tests(options: Options, tally: &mut Tally, building: Building) -> Result<()> 
         drop(building);
         programs::run(test_command(options, &skips, TESTS_A_CORE)?, &workspace::root()?, "", tally, show)
     } else {
-        in_two_rows(options, &skips, tally, building)
+        in_rows(options, &skips, tally, building)
     };
     tally.skips.extend(skips.read());
     if tally.few_failed() { Ok(()) } else { result }
@@ -208,35 +208,55 @@ fn show(line: &str) {
 }
 
 /// Builds everything; then the end-to-end tests run, which wait for servers most of the time, and beside them all other programs one
-/// after the other. What those print appears at their end, so that it does not stand between the lines of the first.
-fn in_two_rows(options: Options, skips: &SkipFile, tally: &mut Tally, building: Building) -> Result<()> {
+/// after the other. What those print appears at their end, so that it does not stand between the lines of the first. Drops `building`
+/// when all rows have begun to run: each of them looks once more whether all is built, and only one cargo at a time may do so.
+fn in_rows(options: Options, skips: &SkipFile, tally: &mut Tally, building: Building) -> Result<()> {
     let root = workspace::root()?;
     let mut build = test_command(options, skips, TESTS_A_CORE)?;
     build.arg("--no-run");
     programs::run(build, &root, "", tally, show)?;
-    drop(building);
     // A program that is none of these is missed when the tests are counted.
     let mut first = test_command(options, skips, TESTS_A_CORE - 1)?;
     first.args(["--test", END_TO_END]);
     let mut others = test_command(options, skips, TESTS_A_CORE / 2)?;
-    others.args(["--lib", "--bins", "--test", "[!e]*", "--test", "e[!2]*"]);
-    let mut documented = test_command(options, skips, TESTS_A_CORE / 2)?;
+    others.args(["--lib", "--bin", "[!s]*", "--bin", "sidebyside-*", "--test", "[!e]*", "--test", "e[!2]*"]);
+    let mut documented = test_command(options, skips, 1)?;
     documented.arg("--doc");
-    // What the compiler warned of is told again by each of them, and was counted once.
-    let (mut of_first, mut of_others) = (Tally::default(), Tally::default());
-    let results = thread::scope(|scope| {
-        let second = scope.spawn(|| {
-            let results = [others, documented].map(|row| beside::said_at_the_end(row, "", &mut of_others));
-            results.into_iter().collect::<Result<()>>()
-        });
-        let first = programs::run(first, &root, "", &mut of_first, show);
-        [first, second.join().expect("a row returns its errors")]
+    let rows = thread::scope(|scope| {
+        let run = |row: Command, building: Building, is_live: bool| {
+            let root = &root;
+            scope.spawn(move || {
+                let (mut tally, mut said, mut building) = (Tally::default(), String::new(), Some(building));
+                let result = programs::run(row, root, "", &mut tally, |line| {
+                    if programs::is_announced(line) {
+                        building = None;
+                    }
+                    if is_live {
+                        println!("{line}");
+                    } else {
+                        said.push_str(line);
+                        said.push('\n');
+                    }
+                });
+                print!("{said}");
+                (result, tally)
+            })
+        };
+        let rows = [
+            run(first, building.clone(), true),
+            run(others, building.clone(), false),
+            run(documented, building, false),
+        ];
+        rows.map(|row| row.join().expect("a row returns its errors"))
     });
-    for mut row in [of_first, of_others] {
-        row.warnings = 0;
-        tally.absorb(row);
+    let mut result = Ok(());
+    for (of_row, mut told) in rows {
+        // What the compiler warned of is told again by each of them, and was counted once.
+        told.warnings = 0;
+        tally.absorb(told);
+        result = result.and(of_row);
     }
-    results.into_iter().collect()
+    result
 }
 
 /// The `cargo test` of everything but the simulator, with so many tests at a time for each core.

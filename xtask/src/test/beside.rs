@@ -101,7 +101,7 @@ fn without_warnings(cargo: Command, tally: &mut Tally) -> Result<()> {
 }
 
 /// Runs tests beside the first lane. What they print appears at the end, so that it does not stand between the lines of that lane.
-pub(super) fn said_at_the_end(cargo: Command, note: &str, tally: &mut Tally) -> Result<()> {
+fn said_at_the_end(cargo: Command, note: &str, tally: &mut Tally) -> Result<()> {
     let mut said = String::new();
     let result = programs::run(cargo, &workspace::root()?, note, tally, |line| {
         said.push_str(line);

@@ -68,6 +68,13 @@ pub(super) fn run_tests(
 
 /// What cargo writes before the name of a program that it runs.
 const RUNNING: &str = "     Running ";
+/// And before that of a crate whose documentation has tests.
+const DOCUMENTED: &str = "   Doc-tests ";
+
+/// Whether this line says that a program runs: everything is built.
+pub(super) fn is_announced(line: &str) -> bool {
+    line.contains(RUNNING) || line.contains(DOCUMENTED)
+}
 
 /// Knows which program is running.
 struct Reader<'a> {
@@ -115,7 +122,7 @@ impl<'a> Reader<'a> {
 
     /// The name of the program that this line of cargo's says to run next.
     fn announced(&self, text: &str) -> Option<String> {
-        if let Some((_, name)) = text.split_once("   Doc-tests ") {
+        if let Some((_, name)) = text.split_once(DOCUMENTED) {
             return Some(format!("doc-tests {name}"));
         }
         let (source, path) = text.split_once(RUNNING)?.1.strip_suffix(')')?.rsplit_once(" (")?;
