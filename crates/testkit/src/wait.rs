@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// A pause lasts at least so many times as long as the probe before it: one that starts a program takes ten milliseconds of a
-/// processor, which what is waited for could use. From [`LONG`] on it lasts twice as long as the probe.
+/// processor, which what is waited for could use. Beyond [`LONG`] it lasts no more than twice as long as the probe.
 const PAUSE_FOR_A_PROBE: u32 = 5;
 const PAUSE_FOR_A_SLOW_PROBE: u32 = 2;
 const LONG: Duration = Duration::from_millis(250);

@@ -37,7 +37,7 @@ pub(super) fn calls(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn many_records_come_change_and_go() {
+fn soak_many_records_come_change_and_go() {
     needs!(Bind);
     let (site, count) = (Site::start(Bind), count());
     let mut world = World::alone("rfc2136").arg("--kube-api-qps=1000").arg("--kube-api-burst=1000");
