@@ -3,6 +3,7 @@
 mod cache;
 mod check;
 mod deny;
+mod documentation;
 mod image;
 mod packages;
 mod process;
@@ -48,7 +49,8 @@ cargo xtask <task>
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match sizes::wrapped(&arguments).unwrap_or_else(|| task(&arguments)) {
+    let wrapped = sizes::wrapped(&arguments).or_else(|| documentation::wrapped(&arguments));
+    match wrapped.unwrap_or_else(|| task(&arguments)) {
         Ok(status) => status,
         Err(error) => {
             eprintln!("xtask: {error:#}");

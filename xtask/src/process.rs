@@ -29,6 +29,14 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{} wrote something that is not UTF-8", line(command)))
 }
 
+/// Runs `command` with its output passed through; whether it ended with status 0.
+///
+/// # Errors
+/// When it cannot be started.
+pub(crate) fn succeeded(command: &mut Command) -> Result<bool> {
+    Ok(command.status().with_context(|| format!("cannot start {}", line(command)))?.success())
+}
+
 /// Runs `command`; whether it ended with status 0, and what it wrote to both of its outputs, the standard output first.
 ///
 /// # Errors

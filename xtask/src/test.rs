@@ -22,7 +22,7 @@ use anyhow::{Context, Result, bail};
 
 use self::tally::Tally;
 use crate::process::run as run_command;
-use crate::{check, ensure_servers, workspace};
+use crate::{check, documentation, ensure_servers, workspace};
 
 /// What the command line asks for.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -181,7 +181,7 @@ const FULL: [&str; 2] = ["--features", "zonewright/full,zonewright/rfc2136-gss-t
 /// counted on the way.
 fn no_warnings(tally: &Tally) -> Result<()> {
     if tally.warnings > 0 {
-        bail!("{} warnings while the tests were built", tally.warnings);
+        bail!("{} warnings while the tests were built and the libraries documented", tally.warnings);
     }
     Ok(())
 }
@@ -208,7 +208,7 @@ fn show(line: &str) {
 }
 
 /// Builds everything; then the end-to-end tests run, which wait for servers most of the time, and beside them all other programs one
-/// after the other. What those print appears at their end, so that it does not stand between the lines of the first. Drops `building`
+/// after the other, and every library is documented and its examples tested. What those print appears at their end, so that it does not stand between the lines of the first. Drops `building`
 /// when all rows have begun to run: each of them looks once more whether all is built, and only one cargo at a time may do so.
 fn in_rows(options: Options, skips: &SkipFile, tally: &mut Tally, building: Building) -> Result<()> {
     let root = workspace::root()?;
@@ -222,23 +222,28 @@ fn in_rows(options: Options, skips: &SkipFile, tally: &mut Tally, building: Buil
     others.args(["--lib", "--bin", "[!s]*", "--bin", "sidebyside-*", "--test", "[!e]*", "--test", "e[!2]*"]);
     let mut documented = test_command(options, skips, 1)?;
     documented.arg("--doc");
+    documentation::along_with_tests(&mut documented)?;
     let rows = thread::scope(|scope| {
         let run = |row: Command, building: Building, is_live: bool| {
             let root = &root;
             scope.spawn(move || {
-                let (mut tally, mut said, mut building) = (Tally::default(), String::new(), Some(building));
-                let result = programs::run(row, root, "", &mut tally, |line| {
+                let (mut tally, mut faults, mut building) = (Tally::default(), 0, Some(building));
+                let mut look = |line: &str| {
                     if programs::is_announced(line) {
                         building = None;
                     }
-                    if is_live {
-                        println!("{line}");
-                    } else {
-                        said.push_str(line);
-                        said.push('\n');
-                    }
-                });
-                print!("{said}");
+                    faults += usize::from(documentation::has_faults(line));
+                };
+                let result = if is_live {
+                    programs::run(row, root, "", &mut tally, |line| {
+                        look(line);
+                        show(line);
+                    })
+                } else {
+                    programs::run_aside(row, root, "", &mut tally, look)
+                };
+                // What the compiler warned of is told again by each of them, and was counted once.
+                tally.warnings = faults;
                 (result, tally)
             })
         };
@@ -250,9 +255,7 @@ fn in_rows(options: Options, skips: &SkipFile, tally: &mut Tally, building: Buil
         rows.map(|row| row.join().expect("a row returns its errors"))
     });
     let mut result = Ok(());
-    for (of_row, mut told) in rows {
-        // What the compiler warned of is told again by each of them, and was counted once.
-        told.warnings = 0;
+    for (of_row, told) in rows {
         tally.absorb(told);
         result = result.and(of_row);
     }

@@ -80,8 +80,17 @@ fn cargo_program() -> OsString {
 
 /// The compiler with clippy's lints, as `cargo clippy` starts it: beside cargo, unless that was started by a proxy.
 pub(crate) fn clippy_driver() -> PathBuf {
-    let beside = Path::new(&cargo_program()).with_file_name("clippy-driver");
-    if beside.is_file() { beside } else { "clippy-driver".into() }
+    beside_cargo("clippy-driver")
+}
+
+/// What makes documentation and tests its examples, as cargo starts it.
+pub(crate) fn rustdoc() -> PathBuf {
+    beside_cargo("rustdoc")
+}
+
+fn beside_cargo(name: &str) -> PathBuf {
+    let beside = Path::new(&cargo_program()).with_file_name(name);
+    if beside.is_file() { beside } else { name.into() }
 }
 
 /// A program that runs in the repository's root.

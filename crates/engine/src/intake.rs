@@ -23,7 +23,7 @@ use crate::review::Passes;
 use crate::table_sizes;
 
 /// The loop turns at least this often, so that health can see it.
-const TURN: Duration = Duration::from_secs(5);
+const TURN: Duration = Duration::from_secs(20);
 
 /// Runs until cancelled.
 pub(crate) async fn run(context: Arc<EngineContext>, cancel: CancellationToken) {

@@ -27,7 +27,7 @@ use crate::zone_handle::{FailureFlags, ZoneHandle};
 use crate::{claim_moves, contested, held_plan, pinning, round, undo};
 
 /// The loop turns at least this often, so that health can see it.
-const TURN: Duration = Duration::from_secs(10);
+const TURN: Duration = Duration::from_secs(20);
 
 /// Runs until cancelled; the running group is finished first.
 pub(crate) async fn run(

@@ -7,9 +7,9 @@ use std::sync::mpsc;
 use anyhow::{Context as _, Result, bail};
 
 use super::tally::Tally;
-use super::{FULL, Options, Report, SIMULATOR, programs, under_ci};
+use super::{Options, Report, SIMULATOR, programs, under_ci};
 use crate::process::{line, run as run_command};
-use crate::{check, deny, workspace};
+use crate::{check, deny, documentation, workspace};
 
 pub(super) fn second_lane(options: Options) -> Report {
     let mut report = Report::default();
@@ -40,25 +40,19 @@ fn dependencies(options: Options, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// What the tests are not built as: the binary as it is by default, with the simulator, which is tested in a lane of its own; and the
-/// binary as small as it gets.
+/// What the tests are not built as: the program as it is by default. As small as it gets, it is part of the example.
 fn lints(tally: &mut Tally) -> Result<()> {
-    let by_default = ["-p", "zonewright", "-p", SIMULATOR, "--all-targets"];
-    let small = ["-p", "zonewright", "--no-default-features", "--features", "provider-rfc2136"];
-    for arguments in [by_default.as_slice(), &small] {
-        let mut cargo = linted("check")?;
-        cargo.args(arguments).arg("--locked");
-        without_warnings(cargo, tally)?;
-    }
-    Ok(())
+    let mut cargo = linted("check")?;
+    cargo.args(["-p", "zonewright", "--locked"]);
+    without_warnings(cargo, "", tally)
 }
 
-/// The compiler is clippy, here too: what was linted is not checked once more to be documented.
+/// That of this program, which is no library: those are documented where their examples are tested.
 fn docs() -> Result<()> {
-    let arguments = ["--workspace", "--no-deps", "--locked"];
-    run_command(linted("doc")?.args(arguments).args(FULL).env("RUSTDOCFLAGS", "-Dwarnings"))
+    run_command(linted("doc")?.args(["-p", "xtask", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-Dwarnings"))
 }
 
+/// The compiler is clippy.
 fn linted(what: &str) -> Result<Command> {
     let mut cargo = workspace::nice_cargo()?;
     cargo.arg(what).env("RUSTC_WORKSPACE_WRAPPER", workspace::clippy_driver());
@@ -75,7 +69,7 @@ fn example(tally: &mut Tally) -> Result<()> {
     run_command(workspace::cargo()?.current_dir(&folder).args(["fmt", "--check"]))?;
     let mut cargo = workspace::nice_cargo()?;
     cargo.current_dir(&folder).arg("test").env("CARGO_TARGET_DIR", &target);
-    without_warnings(cargo, tally)
+    without_warnings(cargo, "", tally)
 }
 
 /// The crates that make up the simulator, by the lowest level of optimisation at which it plays as fast as with 3: a third less to compile.
@@ -88,37 +82,27 @@ const LEVELS: [(&str, u8); 5] = [
 ];
 
 /// The simulator's tests at full length: 150,000 rounds take two minutes with optimisation, and more than ten without. Overflows are
-/// found as in a build without.
+/// found as in a build without. Lints and documentation come along, as with the other tests.
 fn simulation(tally: &mut Tally) -> Result<()> {
-    let mut cargo = workspace::nice_cargo()?;
-    cargo.args(["test", "--release", "--locked", "-p", SIMULATOR]);
+    let mut cargo = linted("test")?;
+    cargo.args(["--release", "--locked", "-p", SIMULATOR]);
     cargo.args(["--config", "profile.release.overflow-checks=true"]);
     // Tests unwind in any case: where the program that they start does not, everything below it is built twice.
     cargo.args(["--config", "profile.release.panic=\"unwind\""]);
     for (name, level) in LEVELS {
         cargo.args(["--config", &format!("profile.release.package.{name}.opt-level={level}")]);
     }
-    said_at_the_end(cargo, " (release)", tally)
+    documentation::along_with_tests(&mut cargo)?;
+    without_warnings(cargo, " (release)", tally)
 }
 
-/// As [`said_at_the_end`]; a warning of the compiler is an error.
-fn without_warnings(cargo: Command, tally: &mut Tally) -> Result<()> {
+/// Runs tests, or only builds; a warning of the compiler is an error.
+fn without_warnings(cargo: Command, note: &str, tally: &mut Tally) -> Result<()> {
     let (before, told) = (tally.warnings, line(&cargo));
-    said_at_the_end(cargo, "", tally)?;
+    programs::run_aside(cargo, &workspace::root()?, note, tally, |_| ())?;
     let warnings = tally.warnings - before;
     if warnings > 0 {
         bail!("{warnings} warnings of {told}");
     }
     Ok(())
-}
-
-/// Runs tests beside the first lane. What they print appears at the end, so that it does not stand between the lines of that lane.
-fn said_at_the_end(cargo: Command, note: &str, tally: &mut Tally) -> Result<()> {
-    let mut said = String::new();
-    let result = programs::run(cargo, &workspace::root()?, note, tally, |line| {
-        said.push_str(line);
-        said.push('\n');
-    });
-    print!("{said}");
-    result
 }

@@ -31,6 +31,25 @@ pub(super) fn run(
     run_tests(command, &[], root, suffix, tally, show)
 }
 
+/// As [`run`], beside other work: what is said appears at the end, so that it does not stand between the lines of that. Each line is
+/// shown to `look` as it comes.
+pub(super) fn run_aside(
+    command: Command,
+    root: &Path,
+    suffix: &str,
+    tally: &mut Tally,
+    mut look: impl FnMut(&str),
+) -> Result<()> {
+    let mut said = String::new();
+    let result = run(command, root, suffix, tally, |line| {
+        look(line);
+        said.push_str(line);
+        said.push('\n');
+    });
+    print!("{said}");
+    result
+}
+
 /// As [`run`], for the tests with exactly these names; none stands for all.
 pub(super) fn run_tests(
     mut command: Command,
