@@ -8,7 +8,7 @@ use zonewright_testkit::DnsSoftware::Bind;
 use zonewright_testkit::kube::User;
 use zonewright_testkit::{Fault, KubeApi, TcpFault, wait_for};
 
-use crate::cluster::{Space, grant, own, shared};
+use crate::cluster::{Space, apart, grant, own, shared};
 use crate::daemon::{CommandLine, command};
 use crate::site::{Site, ZONE};
 use crate::{LATER, SOON, needs, until};
@@ -43,7 +43,7 @@ fn a_killed_api_server_changes_nothing_in_the_zone() {
 #[test]
 fn an_expired_watch_is_listed_again_and_nothing_is_rewritten() {
     needs!(Bind);
-    let (mut kube, site) = (own(), Site::start(Bind));
+    let (mut kube, site) = (apart(), Site::start(Bind));
     let space = Space::new(&kube);
     space.services(5, ZONE);
     let between = between(&kube);
@@ -72,7 +72,7 @@ fn an_expired_watch_is_listed_again_and_nothing_is_rewritten() {
 #[test]
 fn an_empty_cluster_deletes_nothing_until_that_is_approved() {
     needs!(Bind);
-    let (mut kube, site) = (own(), Site::start(Bind));
+    let (mut kube, site) = (apart(), Site::start(Bind));
     let space = Space::new(&kube);
     space.services(5, ZONE);
     for n in 0..4 {
@@ -117,7 +117,7 @@ fn an_empty_cluster_deletes_nothing_until_that_is_approved() {
 #[test]
 fn a_daemon_that_starts_with_an_empty_cluster_deletes_nothing_until_that_is_approved() {
     needs!(Bind);
-    let (mut kube, site) = (own(), Site::start(Bind));
+    let (mut kube, site) = (apart(), Site::start(Bind));
     let space = Space::new(&kube);
     space.services(5, ZONE);
     let line = site.line(&space).without("--namespace").arg("--interval=1s");
@@ -159,7 +159,7 @@ fn a_daemon_that_starts_with_an_empty_cluster_deletes_nothing_until_that_is_appr
 #[test]
 fn objects_that_vanish_unseen_are_held_by_the_brake() {
     needs!(Bind);
-    let (mut kube, site) = (own(), Site::start(Bind));
+    let (mut kube, site) = (apart(), Site::start(Bind));
     let between = between(&kube);
     let space = Space::new(&kube);
     space.services(30, ZONE);

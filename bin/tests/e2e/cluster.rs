@@ -40,7 +40,17 @@ pub(crate) fn shared() -> Arc<KubeApi> {
 /// An API server for one test alone.
 #[track_caller]
 pub(crate) fn own() -> KubeApi {
-    let kube = KubeApi::start();
+    prepared(KubeApi::start())
+}
+
+/// As [`own`], with an etcd of its own, which can be emptied and compacted.
+#[track_caller]
+pub(crate) fn apart() -> KubeApi {
+    prepared(KubeApi::start_apart())
+}
+
+#[track_caller]
+fn prepared(kube: KubeApi) -> KubeApi {
     grant(&kube);
     for (name, addresses) in NODES {
         let path = "/api/v1/nodes";

@@ -153,7 +153,7 @@ async fn services_are_listed_changed_and_deleted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_outlives_the_api_server() {
     require!(KubeApi::TOOLS);
-    let mut kube = KubeApi::start();
+    let mut kube = KubeApi::start_apart();
     let cluster = cluster(&kube, User::Admin).await;
     kube.post(SERVICES, &service("web")).expect_success();
     let mut watching = Watching::start(&cluster, services());

@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
@@ -10,7 +11,7 @@ use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-/// Settings of TLS. `Default` trusts the system's certificate authorities.
+/// Settings of TLS. `Default` trusts the system's certificate authorities, as they were at most ten minutes before the client was made.
 #[derive(Debug, Clone, Default)]
 pub struct Tls {
     /// File with the certificate authorities to trust in place of the system's, PEM.
@@ -93,18 +94,38 @@ impl Tls {
         Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
     }
 
-    fn roots(&self) -> Result<RootCertStore, TlsError> {
+    fn roots(&self) -> Result<Arc<RootCertStore>, TlsError> {
+        let Some(path) = &self.authorities else { return system_authorities() };
         let mut store = RootCertStore::empty();
-        if let Some(path) = &self.authorities {
-            for certificate in certificates(path)? {
-                let unusable = |source| TlsError::Unusable { path: path.clone(), source };
-                store.add(certificate).map_err(unusable)?;
-            }
-        } else {
-            store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        for certificate in certificates(path)? {
+            let unusable = |source| TlsError::Unusable { path: path.clone(), source };
+            store.add(certificate).map_err(unusable)?;
         }
-        if store.is_empty() { Err(TlsError::NoAuthorities) } else { Ok(store) }
+        Ok(Arc::new(store))
     }
+}
+
+/// For so long clients that are made share what was read of the system's authorities.
+const FRESH: Duration = Duration::from_mins(10);
+
+/// The system's authorities, about 150. All clients of a process share them: there is one for each account, and to read them takes
+/// milliseconds.
+fn system_authorities() -> Result<Arc<RootCertStore>, TlsError> {
+    static READ: Mutex<Option<(Instant, Arc<RootCertStore>)>> = Mutex::new(None);
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((at, store)) = &*read
+        && at.elapsed() < FRESH
+    {
+        return Ok(store.clone());
+    }
+    let mut store = RootCertStore::empty();
+    store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if store.is_empty() {
+        return Err(TlsError::NoAuthorities);
+    }
+    let store = Arc::new(store);
+    *read = Some((Instant::now(), store.clone()));
+    Ok(store)
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
@@ -170,6 +191,14 @@ mod tests {
 
     fn error(tls: &Tls) -> String {
         tls.client().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn all_clients_share_what_was_read_of_the_systems_authorities() {
+        // A machine without any has none to share.
+        if let (Ok(first), Ok(second)) = (Tls::default().roots(), Tls::default().roots()) {
+            assert!(Arc::ptr_eq(&first, &second));
+        }
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Service for Tried {
 
     fn fail(&self, skip: usize, fault: Fault, times: usize) -> bool {
         let fault = match fault {
-            // Without `Retry-After`, as the service throttles most often: `tests/service.rs` has the other.
+            // Without `Retry-After`, as the service throttles most often: `tests/service/requests.rs` has the other.
             Fault::Throttled => fake::Fault::RateLimited,
             // Requests carry no time.
             Fault::Skewed => return false,

@@ -6,11 +6,13 @@
 
 mod client;
 mod config;
+mod etcd;
 mod requests;
 mod site;
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -19,10 +21,14 @@ use crate::process::Process;
 
 pub use client::Answer;
 use client::Client;
+use etcd::Etcd;
 use site::Site;
 
 /// How long etcd or the API server may take to get ready; 3 s on an idle machine.
 const READY: Duration = Duration::from_mins(2);
+
+/// Why what is stored cannot be touched.
+const NOT_APART: &str = "others store their objects here too: start this one by `start_apart`";
 
 /// What answers once the API server is ready. It makes the namespace and the Service itself, a moment after it calls
 /// itself ready; tests would see them appear.
@@ -38,14 +44,23 @@ pub enum User {
     Zonewright,
 }
 
-/// An API server and its etcd. Both end on drop.
+/// An API server, and where it stores its objects. Both end on drop, an etcd that others use with the last of them.
 #[derive(Debug)]
 pub struct KubeApi {
     // In this order on drop: the API server first, else it logs its lost etcd.
     api: Process,
-    etcd: Process,
+    storage: Storage,
     client: Client,
     site: Site,
+}
+
+#[derive(Debug)]
+enum Storage {
+    /// What is done to all of it would be done to others too.
+    Shared {
+        _etcd: Arc<Etcd>,
+    },
+    Own(Etcd),
 }
 
 impl User {
@@ -81,17 +96,32 @@ impl KubeApi {
     pub const TOOLS: &'static [&'static str] = &["etcd", "kube-apiserver"];
 
     /// Starts an empty cluster and waits until it is ready: about 3 s, 400 MB. Empty means: the namespaces that
-    /// Kubernetes makes, and the Service `default/kubernetes`.
+    /// Kubernetes makes, and the Service `default/kubernetes`. Its objects are stored in one etcd with those of others.
     ///
     /// # Panics
-    /// When either server does not get ready; the message holds the end of its log.
+    /// When a server does not get ready; the message holds the end of its log.
     #[track_caller]
     pub fn start() -> Self {
-        let site = Site::new();
-        let etcd = site.start_etcd();
+        let etcd = Etcd::shared();
+        Self::on(etcd.url(), Storage::Shared { _etcd: etcd })
+    }
+
+    /// As [`Self::start`], with an etcd of its own: it can be emptied and compacted.
+    ///
+    /// # Panics
+    /// As [`Self::start`].
+    #[track_caller]
+    pub fn start_apart() -> Self {
+        let etcd = Etcd::start();
+        Self::on(etcd.url(), Storage::Own(etcd))
+    }
+
+    #[track_caller]
+    fn on(etcd: String, storage: Storage) -> Self {
+        let site = Site::new(etcd);
         let api = site.spawn_api();
         let client = site.client(User::Admin);
-        let mut kube = Self { api, etcd, client, site };
+        let mut kube = Self { api, storage, client, site };
         kube.wait_until_ready();
         kube
     }
@@ -137,13 +167,12 @@ impl KubeApi {
     /// wrong. Resource versions begin anew, and what was granted is gone.
     ///
     /// # Panics
-    /// As [`Self::start`].
+    /// As [`Self::start`], and without an etcd of its own.
     #[track_caller]
     pub fn wipe_and_restart(&mut self) {
         self.api.terminate();
-        self.etcd.terminate();
-        fs::remove_dir_all(self.site.etcd_data()).expect("remove etcd's data");
-        self.etcd = self.site.start_etcd();
+        let Storage::Own(etcd) = &mut self.storage else { panic!("{NOT_APART}") };
+        etcd.wipe();
         self.start_api();
     }
 
@@ -151,14 +180,11 @@ impl KubeApi {
     /// continued lists of older versions from its memory: to see 410, use [`Self::expire_versions`].
     ///
     /// # Panics
-    /// When etcd refuses.
+    /// When etcd refuses, and without an etcd of its own.
     #[track_caller]
     pub fn compact(&self) -> u64 {
-        let range = self.site.etcd_call("/v3/kv/range", &json!({ "key": "AA==" }));
-        let revision =
-            range["header"]["revision"].as_str().and_then(|text| text.parse().ok()).expect("a revision from etcd");
-        self.site.etcd_call("/v3/kv/compaction", &json!({ "revision": revision, "physical": true }));
-        revision
+        let Storage::Own(etcd) = &self.storage else { panic!("{NOT_APART}") };
+        etcd.compact()
     }
 
     /// Compacts etcd and restarts the API server, whose memory is then empty: a watch from an older resource version,

@@ -72,7 +72,7 @@ fn the_daemons_user_may_do_what_was_granted() {
 #[test]
 fn a_stopped_server_comes_back_with_its_data_and_a_wiped_one_without() {
     require!(KubeApi::TOOLS);
-    let mut kube = KubeApi::start();
+    let mut kube = KubeApi::start_apart();
     kube.post(SERVICES, &service("web")).expect_success();
     kube.stop_api();
     kube.start_api();
@@ -89,7 +89,7 @@ fn a_stopped_server_comes_back_with_its_data_and_a_wiped_one_without() {
 #[test]
 fn old_versions_expire() {
     require!(KubeApi::TOOLS);
-    let mut kube = KubeApi::start();
+    let mut kube = KubeApi::start_apart();
     for name in ["a", "b", "c"] {
         kube.post(SERVICES, &service(name)).expect_success();
     }

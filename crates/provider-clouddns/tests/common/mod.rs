@@ -5,7 +5,7 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 #[path = "../../examples/live/form.rs"]
-mod form;
+pub(crate) mod form;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

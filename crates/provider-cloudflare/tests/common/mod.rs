@@ -4,7 +4,7 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 #[path = "../../examples/live/form.rs"]
-mod form;
+pub(crate) mod form;
 mod steps;
 
 use std::collections::BTreeMap;

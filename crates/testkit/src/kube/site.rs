@@ -1,38 +1,43 @@
-//! The folder, ports and command lines that etcd and the API server are started from.
+//! The folder, port and command line that the API server is started from.
 
 use std::fs;
-use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::Value;
 use tempfile::TempDir;
 
-use super::client::{self, Client};
-use super::{READY, User, config};
+use super::client::Client;
+use super::{User, config};
 use crate::certificate::{Certificate, write_key_pair};
 use crate::net::{free_port, loopback};
 use crate::process::Process;
 use crate::tools;
 
 /// How much garbage there may be, in percent of what lives (`GOGC`): what lives for seconds need not save memory.
-const GARBAGE: &str = "300";
+pub(super) const GARBAGE: &str = "300";
 
-/// What the two servers are started from; it stays the same over restarts.
+/// Numbers the places in an etcd.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// What the API server is started from; it stays the same over restarts.
 #[derive(Debug)]
 pub(super) struct Site {
     folder: TempDir,
     pub(super) certificate: Certificate,
-    api_port: u16,
-    etcd_port: u16,
-    peer_port: u16,
+    port: u16,
+    etcd: String,
+    /// Below this it keeps its objects in etcd.
+    prefix: String,
 }
 
 impl Site {
-    pub(super) fn new() -> Self {
+    /// `etcd`: the URL of the one that stores its objects.
+    pub(super) fn new(etcd: String) -> Self {
         let folder = tempfile::Builder::new().prefix("zonewright-kube-").tempdir().expect("a temporary folder");
         let certificate = Certificate::write(folder.path());
-        let site = Self { folder, certificate, api_port: free_port(), etcd_port: free_port(), peer_port: free_port() };
+        let prefix = format!("/registry-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let site = Self { folder, certificate, port: free_port(), etcd, prefix };
         write_key_pair(&site.path("sa.key"), &site.path("sa.pub"));
         fs::write(site.path("tokens.csv"), config::tokens()).expect("write the tokens");
         fs::write(site.path("audit.json"), config::audit_policy().to_string()).expect("write the audit policy");
@@ -48,15 +53,11 @@ impl Site {
     }
 
     pub(super) fn url(&self) -> String {
-        format!("https://{}", loopback(self.api_port))
+        format!("https://{}", loopback(self.port))
     }
 
     pub(super) fn audit_file(&self) -> PathBuf {
         self.path("audit.log")
-    }
-
-    pub(super) fn etcd_data(&self) -> PathBuf {
-        self.path("etcd")
     }
 
     pub(super) fn client(&self, user: User) -> Client {
@@ -64,29 +65,8 @@ impl Site {
     }
 
     #[track_caller]
-    pub(super) fn start_etcd(&self) -> Process {
-        let mut etcd = Process::spawn("etcd", &self.etcd_command(), &self.path("etcd.log"));
-        etcd.wait_until_ready(READY, || TcpStream::connect(loopback(self.etcd_port)).is_ok());
-        etcd
-    }
-
-    #[track_caller]
     pub(super) fn spawn_api(&self) -> Process {
         Process::spawn("kube-apiserver", &self.api_command(), &self.path("apiserver.log"))
-    }
-
-    fn etcd_command(&self) -> Command {
-        let client = format!("http://{}", loopback(self.etcd_port));
-        let peer = format!("http://{}", loopback(self.peer_port));
-        let mut command = Command::new(tools::need("etcd"));
-        command
-            .arg("--data-dir")
-            .arg(self.etcd_data())
-            .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
-            .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
-            .args(["--initial-cluster", &format!("default={peer}"), "--unsafe-no-fsync=true", "--log-level=warn"])
-            .env("GOGC", GARBAGE);
-        command
     }
 
     fn api_command(&self) -> Command {
@@ -104,17 +84,11 @@ impl Site {
             command.arg(format!("--{flag}={}", file.display()));
         }
         command
-            .arg(format!("--etcd-servers=http://{}", loopback(self.etcd_port)))
-            .arg(format!("--secure-port={}", self.api_port))
+            .arg(format!("--etcd-servers={}", self.etcd))
+            .arg(format!("--etcd-prefix={}", self.prefix))
+            .arg(format!("--secure-port={}", self.port))
             .args(config::API_FLAGS)
             .env("GOGC", GARBAGE);
         command
-    }
-
-    /// A call of etcd's JSON gateway.
-    #[track_caller]
-    pub(super) fn etcd_call(&self, path: &str, body: &Value) -> Value {
-        let url = format!("http://{}{path}", loopback(self.etcd_port));
-        client::post_json(&url, body).expect_success()
     }
 }

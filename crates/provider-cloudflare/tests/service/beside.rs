@@ -1,10 +1,6 @@
 //! What stands beside the records of a name: custom host names and regions.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
-
-use common::{
+use crate::common::{
     HOSTNAMES, PROXIED, REGION, adjusted, config, create, dump, group, id, listed, named, on, reach, since, www, zone,
 };
 use zonewright_core::catalog::FlagValue;

@@ -1,12 +1,7 @@
 //! The run against a zone that a person gives, shown at the service on loopback: the same way, with another address.
 
-#[path = "../examples/live/form.rs"]
-mod form;
-#[path = "../examples/live/suite.rs"]
-mod suite;
-
+use crate::suite::{Access, Tried};
 use serde_json::json;
-use suite::{Access, Tried};
 use zonewright_conformance::live::{CaseResult, run};
 use zonewright_core::{ErrorKind, Result};
 use zonewright_fakes::azure::{AzureDns, Kind, RecordSet, TOKEN};

@@ -1,11 +1,6 @@
 //! The run against a zone that a person gives, shown at the service on loopback: the same way, with another address.
 
-#[path = "../examples/live/form.rs"]
-mod form;
-#[path = "../examples/live/suite.rs"]
-mod suite;
-
-use suite::{Access, Tried};
+use crate::suite::{Access, Tried};
 use zonewright_conformance::live::{CaseResult, run};
 use zonewright_core::{ErrorKind, Result};
 use zonewright_fakes::clouddns::{CloudDns, Kind, RecordSet, TOKEN};

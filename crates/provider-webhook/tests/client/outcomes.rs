@@ -1,13 +1,9 @@
 //! What became of groups, by the status and, where that says too little, by the records.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::{Answer, Peer, answer, listed, set, zone};
+use crate::common::{Answer, Peer, answer, listed, set, zone};
 use serde_json::json;
 use zonewright_core::ErrorKind;
 use zonewright_core::change::{Blame, Change, Group, Outcome, Step};

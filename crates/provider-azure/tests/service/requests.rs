@@ -1,12 +1,8 @@
 //! What the suite of all providers does not know: zones, ETags, aliases, metadata, refusals and costs.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{GROUP, SUBSCRIPTION, ZONE, dump, ours, provider, provider_as, since, tags};
+use crate::common::{GROUP, SUBSCRIPTION, ZONE, dump, ours, provider, provider_as, since, tags};
 use serde_json::json;
 use zonewright_core::catalog::FlagValue;
 use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
@@ -142,7 +138,7 @@ async fn a_change_costs_one_write_and_what_it_requires_one_read() {
     let (service, provider, zone, id) = zone(&[]).await;
     let (one, two) = (www(&["192.0.2.1"]), www(&["192.0.2.2"]));
     let requires = vec![Precondition::Exact(claim("ours"))];
-    service.put(&id, common::theirs(&claim("ours"), ZONE));
+    service.put(&id, crate::common::theirs(&claim("ours"), ZONE));
     service.put(&id, a("unread", &["192.0.2.9"]));
     let unread = named("unread.example.test", &["192.0.2.9"]);
     for (group, expected) in [
@@ -214,7 +210,7 @@ async fn what_somebody_else_wrote_is_never_written_over() {
 async fn a_claim_that_changed_by_hand_stops_the_write() {
     let (service, provider, zone, id) = zone(&[]).await;
     service.put(&id, a("www", &["192.0.2.1"]));
-    service.put(&id, common::theirs(&claim("theirs"), ZONE));
+    service.put(&id, crate::common::theirs(&claim("theirs"), ZONE));
     listed(&provider, &zone).await;
     let requires = vec![Precondition::Exact(claim("ours"))];
     let change = Group { requires, ..update(&www(&["192.0.2.1"]), &www(&["192.0.2.2"])) };
@@ -275,7 +271,7 @@ async fn refusals_are_reported_and_hold_up_nothing_else() {
     assert_eq!((error.kind, error.retry), (ErrorKind::Throttled, Retry::After(std::time::Duration::from_secs(7))));
     assert_eq!(service.calls()["PutRecordSet"], 1);
     // One action is forbidden: the other write goes through.
-    let provider = common::provider(&service, Kind::Public, &[]);
+    let provider = crate::common::provider(&service, Kind::Public, &[]);
     service.fail("PutRecordSet", Fault::Denied, 1);
     let outcomes = provider.apply(&zone, &[create(&one), create(&two)]).await;
     let (bad, good): (Vec<_>, Vec<_>) = outcomes.iter().partition(|outcome| outcome.error().is_some());

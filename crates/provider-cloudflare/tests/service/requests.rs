@@ -1,10 +1,6 @@
 //! What the suite of all providers does not know: zones and plans, the proxy, what stands beside records, faults and costs.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
-
-use common::{
+use crate::common::{
     COMMENT, HOSTNAMES, PROXIED, TAGS, adjusted, config, create, group, id, listed, named, on, provider, reach, since,
     www, zone,
 };

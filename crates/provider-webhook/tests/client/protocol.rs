@@ -1,12 +1,8 @@
 //! What is sent and what is read, against a peer that keeps to the protocol.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Peer, answer, config, listed, set, zone};
+use crate::common::{Peer, answer, config, listed, set, zone};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};

@@ -1,13 +1,9 @@
 //! Peers that are old, sloppy or out of order: each is reported in a sentence, and never half believed.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Answer, MEDIA, Peer, answer, config, listed, set, with_media, zone};
+use crate::common::{Answer, MEDIA, Peer, answer, config, listed, set, with_media, zone};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use zonewright_core::catalog::FlagValue;

@@ -1,7 +1,5 @@
 //! A listing of a service that throttles in the middle of it.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::time::Duration;
 
 use zonewright_core::error::Retry;

@@ -1,12 +1,8 @@
 //! Zones, accounts, faults and costs, against the service on loopback.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{ACCOUNT, KEY, config, dump, provider, since};
+use crate::common::{ACCOUNT, KEY, config, dump, provider, since};
 use zonewright_core::catalog::FlagValue;
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition, Step};
 use zonewright_core::error::{ErrorKind, Result};
@@ -320,7 +316,7 @@ async fn records_of_any_spelling_are_changed() {
 async fn a_change_is_one_request() {
     let (service, provider, zone) = one_zone().await;
     let claim = set("a-www.example.test", RecordType::Txt, &["\"heritage=external-dns,external-dns/owner=me\""]);
-    service.put(zone.key.zone.as_str(), common::theirs(&claim));
+    service.put(zone.key.zone.as_str(), crate::common::theirs(&claim));
     let (from, to) = (
         set("www.example.test", RecordType::A, &["192.0.2.1"]),
         set("www.example.test", RecordType::A, &["192.0.2.2"]),
@@ -335,7 +331,7 @@ async fn a_change_is_one_request() {
     assert_eq!(since(&service, &before), expected);
 
     let other = set("a-www.example.test", RecordType::Txt, &["\"heritage=external-dns,external-dns/owner=you\""]);
-    service.put(zone.key.zone.as_str(), common::theirs(&other));
+    service.put(zone.key.zone.as_str(), crate::common::theirs(&other));
     let mut back = group(Change::Update { from: to.clone(), to: from });
     back.requires = vec![Precondition::Exact(claim)];
     let outcome = provider.apply(&zone, &[back]).await.pop().unwrap();

@@ -1,13 +1,9 @@
 //! Each way to a token, at the service on loopback that the vendor's own library gets them from.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
-
 use std::fs;
 use std::path::PathBuf;
 
-use common::{GROUP, SUBSCRIPTION, ZONE, config};
+use crate::common::{GROUP, SUBSCRIPTION, ZONE, config};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use zonewright_core::ErrorKind;
@@ -20,7 +16,7 @@ use zonewright_provider_azure::AzureDns;
 
 const SECRET: &str = "app-s3cret";
 /// A certificate with its key, made for these tests alone.
-const CERTIFICATE: &str = include_str!("common/certificate.pem");
+const CERTIFICATE: &str = include_str!("../common/certificate.pem");
 
 /// The service with one zone, and a folder for files.
 struct Site {

@@ -1,13 +1,9 @@
 //! Each way to a token, at the service on loopback that the vendor's own library gets them from.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{PROJECT, config};
+use crate::common::{PROJECT, config};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use zonewright_core::ErrorKind;
@@ -17,8 +13,8 @@ use zonewright_provider_clouddns::CloudDns;
 
 const EMAIL: &str = "dns@shop.iam.gserviceaccount.com";
 const AUDIENCE: &str = "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/k";
-const KEY: &str = include_str!("common/key.pem");
-const PUBLIC: &str = include_str!("common/key.pub.pem");
+const KEY: &str = include_str!("../common/key.pem");
+const PUBLIC: &str = include_str!("../common/key.pub.pem");
 
 /// The service with one zone, and a folder for files.
 struct Site {

@@ -1,7 +1,5 @@
 //! What a client makes of answers and of their absence, on a script and a paused clock.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,12 +1,8 @@
 //! What the suite of all providers does not know: zones, shared policies, exact deletions, blame, propagation, credentials and costs.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{PROJECT, config, ours, provider, since};
+use crate::common::{PROJECT, config, ours, provider, since};
 use serde_json::{Value, json};
 use zonewright_core::catalog::FlagValue;
 use zonewright_core::change::{Blame, Change, Group, Outcome, Step};

@@ -1,7 +1,5 @@
 //! The scripted transport cannot be overlooked.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use zonewright_http::testing::{Script, on};
 use zonewright_http::{Client, Request, RetryPolicy};
 

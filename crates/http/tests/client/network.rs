@@ -1,12 +1,8 @@
 //! The client against real servers on loopback: TLS, proxies, cut and slow answers, connections that are kept.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
-
 use std::time::Duration;
 
-use common::{Certified, Server, connect_proxy, cutting, forwarding_proxy, socks_proxy};
+use crate::common::{Certified, Server, connect_proxy, cutting, forwarding_proxy, socks_proxy};
 use zonewright_core::ErrorKind;
 use zonewright_http::{
     Client, ClientBuilder, Connection, Delivery, Failure, Fixed, Method, Proxies, Request, RetryPolicy, StatusCode, Tls,

@@ -1,0 +1,14 @@
+//! What the suite of all providers does not know, at the service on loopback.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../examples/live/suite.rs"]
+mod suite;
+
+mod live;
+mod requests;
+mod tokens;
+
+use common::form;
