@@ -70,6 +70,9 @@ fn stopped_in_the_middle_it_ends_in_order_and_goes_on_later(software: DnsSoftwar
     for n in 0..100 {
         space.annotate("services", &format!("s{n}"), &[(TTL, "60")]);
     }
+    // Ten messages, of which each takes longer than it takes to see that the first have arrived.
+    tcp.set(Fault::Delay(Duration::from_millis(300)));
+    udp.set(Fault::Delay(Duration::from_millis(300)));
     let mut daemon = line.start();
     until("it to be at work", SOON, || short() > 0);
     daemon.kill();
