@@ -116,7 +116,13 @@ impl Objects {
             .collect();
         let last = page.get(most.saturating_sub(1)).map(|(name, _)| name);
         let seen = self.names.iter().filter(|name| above(name) && last.is_none_or(|last| *name <= last));
-        self.read.extend(seen.map(|name| ((daemon, name.clone()), self.versions)));
+        for name in seen {
+            let at = (daemon, name.clone());
+            let before = self.read.insert(at.clone(), self.versions).unwrap_or(0);
+            if let Some(object) = self.all.get(name).filter(|object| object.version > before) {
+                self.learned.entry(at).or_default().push((object.version, self.versions));
+            }
+        }
         page
     }
 
