@@ -164,15 +164,15 @@ impl DomainFilter {
 
     /// Whether a name is in scope.
     pub fn matches(&self, name: &DnsName) -> bool {
-        let unicode = name.to_unicode();
+        let unicode = &*name.to_unicode();
         match &self.mode {
             Mode::Plain { include, exclude } => {
-                (include.is_empty() || include.iter().any(|suffix| suffix.matches(&unicode)))
-                    && !exclude.iter().any(|suffix| suffix.matches(&unicode))
+                (include.is_empty() || include.iter().any(|suffix| suffix.matches(unicode)))
+                    && !exclude.iter().any(|suffix| suffix.matches(unicode))
             }
             Mode::Regex { include, exclude } => {
-                !exclude.as_ref().is_some_and(|regex| regex.is_match(&unicode))
-                    && include.as_ref().is_none_or(|regex| regex.is_match(&unicode))
+                !exclude.as_ref().is_some_and(|regex| regex.is_match(unicode))
+                    && include.as_ref().is_none_or(|regex| regex.is_match(unicode))
             }
         }
     }
@@ -180,14 +180,14 @@ impl DomainFilter {
     /// Whether a zone of this name can hold names in scope: it lies in scope itself, or above an included suffix. Regular
     /// expressions are asked about the zone's own name, as external-dns does.
     pub fn matches_zone(&self, zone: &DnsName) -> bool {
-        let unicode = zone.to_unicode();
+        let unicode = &*zone.to_unicode();
         let above = |suffix: &Suffix| {
             let entry = suffix.0.trim_start_matches('.');
-            zone.is_root() || entry == unicode || entry.strip_suffix(&unicode).is_some_and(|head| head.ends_with('.'))
+            zone.is_root() || entry == unicode || entry.strip_suffix(unicode).is_some_and(|head| head.ends_with('.'))
         };
         match &self.mode {
             Mode::Plain { include, exclude } if self.matches(zone) || include.iter().any(above) => {
-                !exclude.iter().any(|suffix| suffix.matches(&unicode))
+                !exclude.iter().any(|suffix| suffix.matches(unicode))
             }
             Mode::Plain { .. } => false,
             Mode::Regex { .. } => self.matches(zone),

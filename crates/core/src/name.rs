@@ -2,6 +2,7 @@
 
 mod escape;
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -314,13 +315,17 @@ impl DnsName {
     }
 
     /// The text form with A-labels shown as Unicode, where they decode; for filters and for people.
-    pub fn to_unicode(&self) -> String {
+    pub fn to_unicode(&self) -> Cow<'_, str> {
+        // Only such a label decodes to anything else, and nearly no name has one.
+        if !self.0.contains("xn--") {
+            return Cow::Borrowed(&self.0);
+        }
         let (text, _) = idna::uts46::Uts46::new().to_unicode(
             self.0.as_bytes(),
             idna::AsciiDenyList::EMPTY,
             idna::uts46::Hyphens::Allow,
         );
-        text.into_owned()
+        Cow::Owned(text.into_owned())
     }
 }
 

@@ -115,6 +115,14 @@ proptest! {
     }
 
     #[test]
+    fn a_name_without_labels_in_unicode_is_shown_as_it_is(labels in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..12), 1..6)) {
+        let name = DnsName::from_raw_labels(labels.iter().map(Vec::as_slice)).unwrap();
+        let (whole, hyphens) = (idna::AsciiDenyList::EMPTY, idna::uts46::Hyphens::Allow);
+        let (expected, _) = idna::uts46::Uts46::new().to_unicode(name.as_str().as_bytes(), whole, hyphens);
+        prop_assert_eq!(name.to_unicode(), expected);
+    }
+
+    #[test]
     fn arbitrary_text_never_panics(text in "\\PC{0,80}") {
         let _ = DnsName::parse(&text);
     }

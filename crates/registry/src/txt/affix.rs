@@ -219,7 +219,7 @@ fn lower(rtype: RecordType) -> Cow<'static, str> {
 
 /// A name whose first label is an A-label, in its own script.
 fn in_own_script(name: &DnsName) -> Option<String> {
-    name.as_str().starts_with("xn--").then(|| name.to_unicode())
+    name.as_str().starts_with("xn--").then(|| name.to_unicode().into_owned())
 }
 
 #[cfg(test)]
