@@ -22,7 +22,7 @@ use crate::process::Process;
 pub use client::Answer;
 use client::Client;
 use etcd::Etcd;
-use site::Site;
+use site::{Cores, Site};
 
 /// How long etcd or the API server may take to get ready; 3 s on an idle machine.
 const READY: Duration = Duration::from_mins(2);
@@ -103,7 +103,7 @@ impl KubeApi {
     #[track_caller]
     pub fn start() -> Self {
         let etcd = Etcd::shared();
-        Self::on(etcd.url(), Storage::Shared { _etcd: etcd })
+        Self::on(etcd.url(), Storage::Shared { _etcd: etcd }, Cores::One)
     }
 
     /// As [`Self::start`], with an etcd of its own: it can be emptied and compacted.
@@ -112,13 +112,24 @@ impl KubeApi {
     /// As [`Self::start`].
     #[track_caller]
     pub fn start_apart() -> Self {
-        let etcd = Etcd::start();
-        Self::on(etcd.url(), Storage::Own(etcd))
+        let etcd = Etcd::start(Cores::One);
+        Self::on(etcd.url(), Storage::Own(etcd), Cores::One)
+    }
+
+    /// As [`Self::start_apart`], with all cores of the machine for both servers: for measurements, which they shall not
+    /// hold up.
+    ///
+    /// # Panics
+    /// As [`Self::start`].
+    #[track_caller]
+    pub fn start_at_full_speed() -> Self {
+        let etcd = Etcd::start(Cores::All);
+        Self::on(etcd.url(), Storage::Own(etcd), Cores::All)
     }
 
     #[track_caller]
-    fn on(etcd: String, storage: Storage) -> Self {
-        let site = Site::new(etcd);
+    fn on(etcd: String, storage: Storage, cores: Cores) -> Self {
+        let site = Site::new(etcd, cores);
         let api = site.spawn_api();
         let client = site.client(User::Admin);
         let mut kube = Self { api, storage, client, site };

@@ -18,6 +18,63 @@ pub(super) const API_FLAGS: &[&str] = &[
     "--profiling=false",
 ];
 
+/// What no program under test reads, by API group. Each watch cache costs something at every start, and has a clock that
+/// ticks; the API server answers for these as well, from etcd.
+const UNCACHED: &[(&str, &[&str])] = &[
+    ("apps", &["deployments", "daemonsets", "replicasets", "statefulsets", "controllerrevisions"]),
+    ("batch", &["jobs", "cronjobs"]),
+    ("autoscaling", &["horizontalpodautoscalers"]),
+    ("certificates.k8s.io", &["certificatesigningrequests"]),
+    (
+        "",
+        &[
+            "limitranges",
+            "resourcequotas",
+            "persistentvolumes",
+            "persistentvolumeclaims",
+            "podtemplates",
+            "replicationcontrollers",
+            "serviceaccounts",
+        ],
+    ),
+    ("networking.k8s.io", &["ingressclasses", "networkpolicies", "ipaddresses", "servicecidrs"]),
+    ("policy", &["poddisruptionbudgets"]),
+    ("rbac.authorization.k8s.io", &["roles", "rolebindings", "clusterroles", "clusterrolebindings"]),
+    ("scheduling.k8s.io", &["priorityclasses"]),
+    (
+        "storage.k8s.io",
+        &[
+            "csidrivers",
+            "csinodes",
+            "csistoragecapacities",
+            "storageclasses",
+            "volumeattachments",
+            "volumeattributesclasses",
+        ],
+    ),
+    ("flowcontrol.apiserver.k8s.io", &["flowschemas", "prioritylevelconfigurations"]),
+    (
+        "admissionregistration.k8s.io",
+        &[
+            "mutatingwebhookconfigurations",
+            "validatingwebhookconfigurations",
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicybindings",
+        ],
+    ),
+    ("node.k8s.io", &["runtimeclasses"]),
+    ("resource.k8s.io", &["deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices"]),
+];
+
+/// The flag for what is [`UNCACHED`].
+pub(super) fn uncached() -> String {
+    let of_group = |(group, plurals): &(&str, &[&str])| {
+        let dot = if group.is_empty() { "" } else { "." };
+        plurals.iter().map(|plural| format!("{plural}{dot}{group}#0")).collect::<Vec<_>>()
+    };
+    format!("--watch-cache-sizes={}", UNCACHED.iter().flat_map(of_group).collect::<Vec<_>>().join(","))
+}
+
 /// `--token-auth-file`: token, name, uid, groups.
 pub(super) fn tokens() -> String {
     let line = |user: User| format!("{},{},{}-uid,\"{}\"\n", user.token(), user.name(), user.name(), user.groups());

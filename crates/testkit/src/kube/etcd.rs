@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::client;
-use super::site::GARBAGE;
+use super::site::Cores;
 use crate::kube::READY;
 use crate::net::{free_port, loopback};
 use crate::process::Process;
@@ -22,15 +22,16 @@ pub(super) struct Etcd {
     folder: TempDir,
     port: u16,
     peer_port: u16,
+    cores: Cores,
 }
 
 impl Etcd {
     #[track_caller]
-    pub(super) fn start() -> Self {
+    pub(super) fn start(cores: Cores) -> Self {
         let folder = tempfile::Builder::new().prefix("zonewright-etcd-").tempdir().expect("a temporary folder");
         let (port, peer_port) = (free_port(), free_port());
-        let process = spawn(&folder, port, peer_port);
-        Self { process, folder, port, peer_port }
+        let process = spawn(&folder, port, peer_port, cores);
+        Self { process, folder, port, peer_port, cores }
     }
 
     /// That of all API servers of this process that need none alone. It lasts as long as any of them.
@@ -41,7 +42,7 @@ impl Etcd {
         if let Some(etcd) = shared.upgrade() {
             return etcd;
         }
-        let etcd = Arc::new(Self::start());
+        let etcd = Arc::new(Self::start(Cores::One));
         *shared = Arc::downgrade(&etcd);
         etcd
     }
@@ -55,7 +56,7 @@ impl Etcd {
     pub(super) fn wipe(&mut self) {
         self.process.terminate();
         fs::remove_dir_all(self.folder.path().join(DATA)).expect("remove etcd's data");
-        self.process = spawn(&self.folder, self.port, self.peer_port);
+        self.process = spawn(&self.folder, self.port, self.peer_port, self.cores);
     }
 
     /// Compacts to the present revision, and returns it.
@@ -79,7 +80,7 @@ impl Etcd {
 const DATA: &str = "data";
 
 #[track_caller]
-fn spawn(folder: &TempDir, port: u16, peer_port: u16) -> Process {
+fn spawn(folder: &TempDir, port: u16, peer_port: u16, cores: Cores) -> Process {
     let client = format!("http://{}", loopback(port));
     let peer = format!("http://{}", loopback(peer_port));
     let mut command = Command::new(tools::need("etcd"));
@@ -88,8 +89,8 @@ fn spawn(folder: &TempDir, port: u16, peer_port: u16) -> Process {
         .arg(folder.path().join(DATA))
         .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
         .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
-        .args(["--initial-cluster", &format!("default={peer}"), "--unsafe-no-fsync=true", "--log-level=warn"])
-        .env("GOGC", GARBAGE);
+        .args(["--initial-cluster", &format!("default={peer}"), "--unsafe-no-fsync=true", "--log-level=warn"]);
+    cores.give(&mut command);
     let mut etcd = Process::spawn("etcd", &command, &folder.path().join("etcd.log"));
     etcd.wait_until_ready(READY, || TcpStream::connect(loopback(port)).is_ok());
     etcd

@@ -15,10 +15,28 @@ use crate::process::Process;
 use crate::tools;
 
 /// How much garbage there may be, in percent of what lives (`GOGC`): what lives for seconds need not save memory.
-pub(super) const GARBAGE: &str = "300";
+const GARBAGE: &str = "300";
 
 /// Numbers the places in an etcd.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// How many cores an API server and its etcd may use at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Cores {
+    /// Where many servers run beside each other, what would be handed from core to core costs more than it gains.
+    One,
+    All,
+}
+
+impl Cores {
+    /// Sets what programs written in Go read from their environment.
+    pub(super) fn give(self, command: &mut Command) {
+        command.env("GOGC", GARBAGE);
+        if matches!(self, Self::One) {
+            command.env("GOMAXPROCS", "1");
+        }
+    }
+}
 
 /// What the API server is started from; it stays the same over restarts.
 #[derive(Debug)]
@@ -29,15 +47,16 @@ pub(super) struct Site {
     etcd: String,
     /// Below this it keeps its objects in etcd.
     prefix: String,
+    cores: Cores,
 }
 
 impl Site {
     /// `etcd`: the URL of the one that stores its objects.
-    pub(super) fn new(etcd: String) -> Self {
+    pub(super) fn new(etcd: String, cores: Cores) -> Self {
         let folder = tempfile::Builder::new().prefix("zonewright-kube-").tempdir().expect("a temporary folder");
         let certificate = Certificate::write(folder.path());
         let prefix = format!("/registry-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        let site = Self { folder, certificate, port: free_port(), etcd, prefix };
+        let site = Self { folder, certificate, port: free_port(), etcd, prefix, cores };
         write_key_pair(&site.path("sa.key"), &site.path("sa.pub"));
         fs::write(site.path("tokens.csv"), config::tokens()).expect("write the tokens");
         fs::write(site.path("audit.json"), config::audit_policy().to_string()).expect("write the audit policy");
@@ -87,8 +106,9 @@ impl Site {
             .arg(format!("--etcd-servers={}", self.etcd))
             .arg(format!("--etcd-prefix={}", self.prefix))
             .arg(format!("--secure-port={}", self.port))
-            .args(config::API_FLAGS)
-            .env("GOGC", GARBAGE);
+            .arg(config::uncached())
+            .args(config::API_FLAGS);
+        self.cores.give(&mut command);
         command
     }
 }
