@@ -4,6 +4,8 @@
 //! mapper asks for. What must hold: an object is held once, under the namespace and name that its own metadata state,
 //! and every index agrees with the table.
 
+mod names;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -11,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use zonewright_core::endpoint::ObjectRef;
 
+use self::names::Names;
 use crate::annotations::AnnotationFilterKeys;
 use crate::kind::{Kind, every_kind};
 use crate::objects::{
@@ -288,12 +291,12 @@ fn whole(kind: Kind, mut value: Value) -> Value {
 }
 
 /// Objects by namespace and name, so that a namespace is a range and its name is held once.
-type Table = BTreeMap<Arc<str>, Arc<BTreeMap<Arc<str>, Object>>>;
+type Table = BTreeMap<Arc<str>, Names>;
 
 /// Names of objects by the namespace and name of a Service.
 type NamesByService = BTreeMap<(Arc<str>, Arc<str>), BTreeSet<Arc<str>>>;
 
-/// The objects of every kind. A clone shares everything: only the namespaces that change while it lasts are copied.
+/// The objects of every kind. A clone shares everything: only the pieces of namespaces that change while it lasts are copied.
 #[derive(Debug, Clone, Default)]
 pub struct Store {
     tables: BTreeMap<Kind, Arc<Table>>,
@@ -316,7 +319,7 @@ impl Store {
             Arc::make_mut(&mut self.slices).entry(at).or_default().insert(Arc::clone(&key.name));
         }
         let table = Arc::make_mut(self.tables.entry(key.kind).or_default());
-        Arc::make_mut(table.entry(key.namespace).or_default()).insert(key.name, object);
+        table.entry(key.namespace).or_default().insert(key.name, object);
         old
     }
 
@@ -324,7 +327,7 @@ impl Store {
     pub fn remove(&mut self, key: &ObjectKey) -> Option<Object> {
         self.object(key.kind, &key.namespace, &key.name)?;
         let table = Arc::make_mut(self.tables.get_mut(&key.kind)?);
-        let names = Arc::make_mut(table.get_mut(&key.namespace)?);
+        let names = table.get_mut(&key.namespace)?;
         let old = names.remove(&key.name)?;
         if names.is_empty() {
             table.remove(&key.namespace);
@@ -340,7 +343,7 @@ impl Store {
             .object(key.kind, &key.namespace, &key.name)
             .is_some_and(|object| std::ptr::eq(object.meta(), mapped.meta()));
         let tables = self.tables.get_mut(&key.kind).map(Arc::make_mut).filter(|_| there);
-        let names = tables.and_then(|table| table.get_mut(&key.namespace)).map(Arc::make_mut);
+        let names = tables.and_then(|table| table.get_mut(&key.namespace));
         if let Some(object) = names.and_then(|names| names.get_mut(&key.name)) {
             *object = object.remains();
         }
@@ -350,10 +353,7 @@ impl Store {
     /// Lays the tables out anew, without the room that they grew with.
     pub fn compact(&mut self) {
         for table in self.tables.values_mut() {
-            for names in Arc::make_mut(table).values_mut() {
-                let names = Arc::make_mut(names);
-                *names = std::mem::take(names).into_iter().collect();
-            }
+            Arc::make_mut(table).values_mut().for_each(Names::compact);
         }
     }
 
@@ -377,12 +377,12 @@ impl Store {
     /// The objects of a kind in one namespace, sorted by name.
     pub fn in_namespace(&self, kind: Kind, namespace: &str) -> impl Iterator<Item = &Object> {
         let names = self.tables.get(&kind).and_then(|table| table.get(namespace));
-        names.into_iter().flat_map(|names| names.values())
+        names.into_iter().flat_map(Names::values)
     }
 
     /// Every object of a kind, sorted by namespace and name.
     pub fn all(&self, kind: Kind) -> impl Iterator<Item = &Object> {
-        self.tables.get(&kind).into_iter().flat_map(|table| table.values()).flat_map(|names| names.values())
+        self.tables.get(&kind).into_iter().flat_map(|table| table.values()).flat_map(Names::values)
     }
 
     /// The EndpointSlices that name a Service, sorted by name.
@@ -394,7 +394,7 @@ impl Store {
 
     /// Number of objects of a kind.
     pub fn len(&self, kind: Kind) -> usize {
-        self.tables.get(&kind).map_or(0, |table| table.values().map(|names| names.len()).sum())
+        self.tables.get(&kind).map_or(0, |table| table.values().map(Names::len).sum())
     }
 }
 
