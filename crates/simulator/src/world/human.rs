@@ -6,11 +6,42 @@ use zonewright_core::{RData, RecordData, RecordKey, RecordSet, RecordType};
 use super::World;
 use crate::chance::mix;
 use crate::line::lock;
-use crate::names::{Saying, saying, set, speaks, text};
+use crate::names::{Saying, data, saying, set, speaks, text};
+use crate::setup::Company;
 use crate::step::ManualEdit;
 use crate::truth::{Author, Objects, Truth, with};
 
+/// One in so many processes that end in the middle finds that a name was taken before it is there again.
+const TAKEN: u64 = 4;
+
 impl World {
+    /// While a process is down, somebody now and then takes a name that it was about to publish: its claim may stand already.
+    pub(super) fn usurp(&self, daemon: usize) {
+        let nonce = mix(lock(&self.weather).nonce, 5);
+        if self.setup.company == Company::Claimless || !nonce.is_multiple_of(TAKEN) {
+            return;
+        }
+        let sight = self.sight(daemon);
+        let asks = sight.names().into_iter().flat_map(|name| sight.asks(&name));
+        let stands = |key: &RecordKey| {
+            let truth = self.truth();
+            truth.zones.iter().any(|content| content.sets.contains_key(key))
+        };
+        let bare: Vec<RecordKey> = asks.map(|ask| ask.key).filter(|key| !stands(key)).collect();
+        let by = |rtype| match rtype {
+            RecordType::A => Some("192.0.2.0"),
+            RecordType::Aaaa => Some("2001:db8:2::"),
+            RecordType::Cname => Some("t0.author2.test"),
+            _ => None,
+        };
+        let at = usize::try_from(nonce / TAKEN).unwrap_or(0).checked_rem(bare.len());
+        if let Some(key) = at.and_then(|at| bare.get(at))
+            && let Some(text) = by(key.rtype)
+        {
+            self.human(key, &ManualEdit::Write(data(key.rtype, text)));
+        }
+    }
+
     pub(super) fn human(&self, key: &RecordKey, edit: &ManualEdit) {
         let mut truth = self.truth();
         // Of twins it is now the one and now the other.

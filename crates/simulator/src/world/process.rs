@@ -269,6 +269,7 @@ impl World {
             let is_dead = |process: &Process| process.dead.load(Ordering::SeqCst);
             if self.seats[daemon].process.as_ref().is_some_and(is_dead) {
                 self.stop(daemon).await;
+                self.usurp(daemon);
                 self.start(daemon).await;
             }
         }
