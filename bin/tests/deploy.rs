@@ -184,6 +184,18 @@ fn the_pod_is_confined() {
 }
 
 #[test]
+fn what_the_image_is_built_from_is_named_by_its_digest() {
+    let file = std::fs::read_to_string(folder().join("../Dockerfile")).unwrap();
+    let from = file.lines().filter_map(|line| line.strip_prefix("FROM ")?.split(' ').next());
+    let bases: Vec<&str> = from.filter(|base| *base != "scratch").collect();
+    assert_eq!(bases.len(), 3);
+    for base in bases {
+        let digest = base.split_once("@sha256:").unwrap_or_else(|| panic!("{base} has no digest")).1;
+        assert!(digest.len() == 64 && digest.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')), "{base}");
+    }
+}
+
+#[test]
 fn every_file_is_named_in_its_kustomization() {
     for overlay in ["base", "one-namespace", "registry-configmap", "rfc2136", "webhook"] {
         let kind = if overlay == "registry-configmap" { "Component" } else { "Kustomization" };
