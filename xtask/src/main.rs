@@ -116,15 +116,17 @@ fn simulate(arguments: &[String]) -> Result<()> {
     )
 }
 
-/// An example of a provider's crate that plays the suite: `live`, or `live_private` for its private zones.
+/// An example of a provider's crate that plays the suite, such as `live_azure`, or `live_azure_private` for its private zones.
 fn live(provider: &str, zone: &str, cases: &[String]) -> Result<()> {
-    const EXAMPLES: [(&str, &str); 2] = [("live", ""), ("live_private", "-private")];
+    const KINDS: [&str; 2] = ["", "private"];
     let mut known = Vec::new();
     for member in workspace::members()? {
         let Some(name) = member.name.strip_prefix("zonewright-provider-") else { continue };
-        for (example, suffix) in EXAMPLES {
-            if member.folder.join("examples").join(example).join("main.rs").is_file() {
-                known.push((format!("{name}{suffix}"), member.name.clone(), example));
+        for kind in KINDS {
+            let separated = |by: &str| if kind.is_empty() { name.to_owned() } else { format!("{name}{by}{kind}") };
+            let example = format!("live_{}", separated("_"));
+            if member.folder.join("examples").join(&example).join("main.rs").is_file() {
+                known.push((separated("-"), member.name.clone(), example));
             }
         }
     }

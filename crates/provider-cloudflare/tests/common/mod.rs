@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(dead_code, reason = "not every test uses all of it")]
 
-#[path = "../../examples/live/form.rs"]
+#[path = "../../examples/live_cloudflare/form.rs"]
 pub(crate) mod form;
 mod steps;
 

@@ -4,7 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../../examples/live/suite.rs"]
+#[path = "../../examples/live_route53/suite.rs"]
 mod suite;
 
 mod live;

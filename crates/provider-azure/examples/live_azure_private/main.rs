@@ -1,9 +1,9 @@
 //! The suite that every provider passes, against a private zone of a real account: `cargo xtask live --provider azure-private --zone
 //! ZONE`. All else is as with public zones (`../live`).
 
-#[path = "../live/form.rs"]
+#[path = "../live_azure/form.rs"]
 mod form;
-#[path = "../live/suite.rs"]
+#[path = "../live_azure/suite.rs"]
 mod suite;
 
 use std::process::ExitCode;
