@@ -97,6 +97,19 @@ pub(crate) fn name(text: &str) -> DnsName {
     DnsName::parse(text).expect("the simulator's names are names")
 }
 
+/// Data that tells who wrote it: 1 for objects, 2 for humans, 3 for the peer.
+pub(crate) fn data_of(author: u8, n: usize, rtype: RecordType) -> RData {
+    match rtype {
+        RecordType::A => data(rtype, &format!("192.0.{author}.{n}")),
+        RecordType::Aaaa => data(rtype, &format!("2001:db8:{author}::{n}")),
+        RecordType::Cname => data(rtype, &format!("t{n}.author{author}.test")),
+        RecordType::Mx => data(rtype, &format!("{n} mail.author{author}.test")),
+        RecordType::Srv => data(rtype, &format!("{n} 5 443 host.author{author}.test")),
+        RecordType::Caa => data(rtype, &format!("0 issue \"ca{n}.author{author}.test\"")),
+        _ => data(RecordType::Txt, &format!("\"text {n} of {author}\"")),
+    }
+}
+
 /// Data that is known to be of its type.
 pub(crate) fn data(rtype: RecordType, text: &str) -> RData {
     RData::parse(rtype, text).expect("the simulator's data is data")

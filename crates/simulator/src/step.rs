@@ -12,7 +12,7 @@ use zonewright_core::{DnsName, RData, RecordKey, RecordType, Ttl};
 use crate::chance::Chance;
 use crate::cluster::{Id, KINDS, Sees, Spec};
 use crate::line::Mood;
-use crate::names::{FORGED, TEXTS, data, name};
+use crate::names::{FORGED, TEXTS, data_of, name};
 use crate::setup::{Company, Setup};
 
 /// What a human does to one record or to what speaks for it.
@@ -205,18 +205,8 @@ impl<'a> Dice<'a> {
         RecordKey { name, rtype, set_id: set_id.filter(|_| self.setup.profile.capability.set_ids) }
     }
 
-    /// Data that tells who wrote it: 1 for objects, 2 for humans, 3 for the peer.
     fn data(&mut self, rtype: RecordType, author: u8) -> RData {
-        let n = self.chance.below(4);
-        match rtype {
-            RecordType::A => data(rtype, &format!("192.0.{author}.{n}")),
-            RecordType::Aaaa => data(rtype, &format!("2001:db8:{author}::{n}")),
-            RecordType::Cname => data(rtype, &format!("t{n}.author{author}.test")),
-            RecordType::Mx => data(rtype, &format!("{n} mail.author{author}.test")),
-            RecordType::Srv => data(rtype, &format!("{n} 5 443 host.author{author}.test")),
-            RecordType::Caa => data(rtype, &format!("0 issue \"ca{n}.author{author}.test\"")),
-            _ => data(RecordType::Txt, &format!("\"text {n} of {author}\"")),
-        }
+        data_of(author, self.chance.below(4), rtype)
     }
 
     fn spec(&mut self) -> Spec {

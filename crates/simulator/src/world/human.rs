@@ -6,7 +6,7 @@ use zonewright_core::{RData, RecordData, RecordKey, RecordSet, RecordType};
 use super::World;
 use crate::chance::mix;
 use crate::line::lock;
-use crate::names::{Saying, data, saying, set, speaks, text};
+use crate::names::{Saying, data_of, saying, set, speaks, text};
 use crate::setup::Company;
 use crate::step::ManualEdit;
 use crate::truth::{Author, Objects, Truth, with};
@@ -28,17 +28,11 @@ impl World {
             truth.zones.iter().any(|content| content.sets.contains_key(key))
         };
         let bare: Vec<RecordKey> = asks.map(|ask| ask.key).filter(|key| !stands(key)).collect();
-        let by = |rtype| match rtype {
-            RecordType::A => Some("192.0.2.0"),
-            RecordType::Aaaa => Some("2001:db8:2::"),
-            RecordType::Cname => Some("t0.author2.test"),
-            _ => None,
-        };
         let at = usize::try_from(nonce / TAKEN).unwrap_or(0).checked_rem(bare.len());
         if let Some(key) = at.and_then(|at| bare.get(at))
-            && let Some(text) = by(key.rtype)
+            && matches!(key.rtype, RecordType::A | RecordType::Aaaa | RecordType::Cname)
         {
-            self.human(key, &ManualEdit::Write(data(key.rtype, text)));
+            self.human(key, &ManualEdit::Write(data_of(2, 0, key.rtype)));
         }
     }
 
