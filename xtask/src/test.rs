@@ -22,7 +22,7 @@ use anyhow::{Context, Result, bail};
 
 use self::tally::Tally;
 use crate::process::run as run_command;
-use crate::{check, documentation, ensure_servers, workspace};
+use crate::{documentation, ensure_servers, workspace};
 
 /// What the command line asks for.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,9 @@ pub(crate) fn run(options: Options) -> bool {
     thread::scope(|scope| {
         let (building, built) = mpsc::channel();
         let mut beside = Vec::new();
-        if !options.fast {
+        if options.fast {
+            beside.push(scope.spawn(beside::only_lane));
+        } else {
             beside.push(scope.spawn(move || beside::second_lane(options)));
             beside.push(scope.spawn(move || beside::third_lane(&built)));
         }
@@ -155,9 +157,6 @@ fn counts(options: Options, passed: bool, tally: &mut Tally) -> Result<()> {
 /// Drops `building` once all tests are built and run, or cannot be built.
 fn first_lane(report: &mut Report, options: Options, building: Building) {
     report.step("format", |_| format());
-    if options.fast {
-        report.step("check", |_| check::run());
-    }
     report.step("tests", |tally| tests(options, tally, building));
     if !options.fast {
         report.step("warnings", |tally| no_warnings(tally));
@@ -189,16 +188,11 @@ fn no_warnings(tally: &Tally) -> Result<()> {
 /// The program of the end-to-end tests, which takes as long as all others together. Where there are no other lanes it is one of many.
 const END_TO_END: &str = "e2e";
 
-/// Runs the tests with their output passed through, and counts them on the way. Drops `building` when everything is built and runs. The
-/// verdict on a few that fail is that of [`once_more`].
+/// Builds and runs the tests. Drops `building` when everything is built and runs. The verdict on a few that fail is that of
+/// [`once_more`].
 fn tests(options: Options, tally: &mut Tally, building: Building) -> Result<()> {
     let skips = SkipFile::new();
-    let result = if options.fast {
-        drop(building);
-        programs::run(test_command(options, &skips, TESTS_A_CORE)?, &workspace::root()?, "", tally, show)
-    } else {
-        in_rows(options, &skips, tally, building)
-    };
+    let result = in_rows(options, &skips, tally, building);
     tally.skips.extend(skips.read());
     if tally.few_failed() { Ok(()) } else { result }
 }
@@ -207,24 +201,23 @@ fn show(line: &str) {
     println!("{line}");
 }
 
-/// Builds everything; then the end-to-end tests run, which wait for servers most of the time, and beside them all other programs one
-/// after the other, and every library is documented and its examples tested. What those print appears at their end, so that it does not stand between the lines of the first. Drops `building`
-/// when all rows have begun to run: each of them looks once more whether all is built, and only one cargo at a time may do so.
+/// Test programs that run one after the other.
+struct Row {
+    cargo: Command,
+    /// Lines are shown as they come; else all at the end, so that they do not stand between those of another row.
+    is_live: bool,
+}
+
+/// Builds everything, then runs the rows beside each other. Drops `building` when each of them has begun to run: it looks once more
+/// whether all is built, and only one cargo at a time may do so. A program that is in no row is missed when the tests are counted.
 fn in_rows(options: Options, skips: &SkipFile, tally: &mut Tally, building: Building) -> Result<()> {
     let root = workspace::root()?;
-    let mut build = test_command(options, skips, TESTS_A_CORE)?;
+    let mut build = test_command(options, skips, 1)?;
     build.arg("--no-run");
     programs::run(build, &root, "", tally, show)?;
-    // A program that is none of these is missed when the tests are counted.
-    let mut first = test_command(options, skips, TESTS_A_CORE - 1)?;
-    first.args(["--test", END_TO_END]);
-    let mut others = test_command(options, skips, TESTS_A_CORE / 2)?;
-    others.args(["--lib", "--bin", "[!s]*", "--bin", "sidebyside-*", "--test", "[!e]*", "--test", "e[!2]*"]);
-    let mut documented = test_command(options, skips, 1)?;
-    documented.arg("--doc");
-    documentation::along_with_tests(&mut documented)?;
+    let rows = if options.fast { fast_rows(options, skips)? } else { all_rows(options, skips)? };
     let rows = thread::scope(|scope| {
-        let run = |row: Command, building: Building, is_live: bool| {
+        let run = |Row { cargo, is_live }: Row, building: Building| {
             let root = &root;
             scope.spawn(move || {
                 let (mut tally, mut faults, mut building) = (Tally::default(), 0, Some(building));
@@ -235,24 +228,21 @@ fn in_rows(options: Options, skips: &SkipFile, tally: &mut Tally, building: Buil
                     faults += usize::from(documentation::has_faults(line));
                 };
                 let result = if is_live {
-                    programs::run(row, root, "", &mut tally, |line| {
+                    programs::run(cargo, root, "", &mut tally, |line| {
                         look(line);
                         show(line);
                     })
                 } else {
-                    programs::run_aside(row, root, "", &mut tally, look)
+                    programs::run_aside(cargo, root, "", &mut tally, look)
                 };
                 // What the compiler warned of is told again by each of them, and was counted once.
                 tally.warnings = faults;
                 (result, tally)
             })
         };
-        let rows = [
-            run(first, building.clone(), true),
-            run(others, building.clone(), false),
-            run(documented, building, false),
-        ];
-        rows.map(|row| row.join().expect("a row returns its errors"))
+        let rows: Vec<_> = rows.into_iter().map(|row| run(row, building.clone())).collect();
+        drop(building);
+        rows.into_iter().map(|row| row.join().expect("a row returns its errors")).collect::<Vec<_>>()
     });
     let mut result = Ok(());
     for (of_row, told) in rows {
@@ -260,6 +250,36 @@ fn in_rows(options: Options, skips: &SkipFile, tally: &mut Tally, building: Buil
         result = result.and(of_row);
     }
     result
+}
+
+/// The end-to-end tests, which wait for servers most of the time; all other programs; and every library is documented and its examples
+/// tested.
+fn all_rows(options: Options, skips: &SkipFile) -> Result<Vec<Row>> {
+    let mut first = test_command(options, skips, TESTS_A_CORE - 1)?;
+    first.args(["--test", END_TO_END]);
+    let mut others = test_command(options, skips, TESTS_A_CORE / 2)?;
+    others.args(["--lib", "--bin", "[!s]*", "--bin", "sidebyside-*", "--test", "[!e]*", "--test", "e[!2]*"]);
+    let mut documented = test_command(options, skips, 1)?;
+    documented.arg("--doc");
+    documentation::along_with_tests(&mut documented)?;
+    let aside = |cargo| Row { cargo, is_live: false };
+    Ok(vec![Row { cargo: first, is_live: true }, aside(others), aside(documented)])
+}
+
+/// Without servers the names of the programs say by their first letters which wait (those of a provider that is throttled, or whose
+/// zone is large), and divide the others into two rows that take about as long.
+fn fast_rows(options: Options, skips: &SkipFile) -> Result<Vec<Row>> {
+    let row = |arguments: &[&str], a_core, is_live| -> Result<Row> {
+        let mut cargo = test_command(options, skips, a_core)?;
+        cargo.args(arguments);
+        Ok(Row { cargo, is_live })
+    };
+    Ok(vec![
+        row(&["--lib", "--bins", "--test", "[a-b]*", "--test", "[d-kmo-s]*"], TESTS_A_CORE, true)?,
+        row(&["--test", "c*"], TESTS_A_CORE, false)?,
+        row(&["--test", "[!a-kmo-s]*"], 1, false)?,
+        row(&["--doc"], 1, false)?,
+    ])
 }
 
 /// The `cargo test` of everything but the simulator, with so many tests at a time for each core.
