@@ -7,6 +7,7 @@
 mod beside;
 pub(crate) mod counts;
 mod programs;
+mod rows;
 mod tally;
 
 use std::ffi::OsString;
@@ -22,7 +23,7 @@ use anyhow::{Context, Result, bail};
 
 use self::tally::Tally;
 use crate::process::run as run_command;
-use crate::{documentation, ensure_servers, workspace};
+use crate::{ensure_servers, workspace};
 
 /// What the command line asks for.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -185,101 +186,17 @@ fn no_warnings(tally: &Tally) -> Result<()> {
     Ok(())
 }
 
-/// The program of the end-to-end tests, which takes as long as all others together. Where there are no other lanes it is one of many.
-const END_TO_END: &str = "e2e";
-
 /// Builds and runs the tests. Drops `building` when everything is built and runs. The verdict on a few that fail is that of
 /// [`once_more`].
 fn tests(options: Options, tally: &mut Tally, building: Building) -> Result<()> {
     let skips = SkipFile::new();
-    let result = in_rows(options, &skips, tally, building);
+    let result = rows::build_and_run(options, &skips, tally, building);
     tally.skips.extend(skips.read());
     if tally.few_failed() { Ok(()) } else { result }
 }
 
 fn show(line: &str) {
     println!("{line}");
-}
-
-/// Test programs that run one after the other.
-struct Row {
-    cargo: Command,
-    /// Lines are shown as they come; else all at the end, so that they do not stand between those of another row.
-    is_live: bool,
-}
-
-/// Builds everything, then runs the rows beside each other. Drops `building` when each of them has begun to run: it looks once more
-/// whether all is built, and only one cargo at a time may do so. A program that is in no row is missed when the tests are counted.
-fn in_rows(options: Options, skips: &SkipFile, tally: &mut Tally, building: Building) -> Result<()> {
-    let root = workspace::root()?;
-    let mut build = test_command(options, skips, 1)?;
-    build.arg("--no-run");
-    programs::run(build, &root, "", tally, show)?;
-    let rows = if options.fast { fast_rows(options, skips)? } else { all_rows(options, skips)? };
-    let rows = thread::scope(|scope| {
-        let run = |Row { cargo, is_live }: Row, building: Building| {
-            let root = &root;
-            scope.spawn(move || {
-                let (mut tally, mut faults, mut building) = (Tally::default(), 0, Some(building));
-                let mut look = |line: &str| {
-                    if programs::is_announced(line) {
-                        building = None;
-                    }
-                    faults += usize::from(documentation::has_faults(line));
-                };
-                let result = if is_live {
-                    programs::run(cargo, root, "", &mut tally, |line| {
-                        look(line);
-                        show(line);
-                    })
-                } else {
-                    programs::run_aside(cargo, root, "", &mut tally, look)
-                };
-                // What the compiler warned of is told again by each of them, and was counted once.
-                tally.warnings = faults;
-                (result, tally)
-            })
-        };
-        let rows: Vec<_> = rows.into_iter().map(|row| run(row, building.clone())).collect();
-        drop(building);
-        rows.into_iter().map(|row| row.join().expect("a row returns its errors")).collect::<Vec<_>>()
-    });
-    let mut result = Ok(());
-    for (of_row, told) in rows {
-        tally.absorb(told);
-        result = result.and(of_row);
-    }
-    result
-}
-
-/// The end-to-end tests, which wait for servers most of the time; all other programs; and every library is documented and its examples
-/// tested.
-fn all_rows(options: Options, skips: &SkipFile) -> Result<Vec<Row>> {
-    let mut first = test_command(options, skips, TESTS_A_CORE - 1)?;
-    first.args(["--test", END_TO_END]);
-    let mut others = test_command(options, skips, TESTS_A_CORE / 2)?;
-    others.args(["--lib", "--bin", "[!s]*", "--bin", "sidebyside-*", "--test", "[!e]*", "--test", "e[!2]*"]);
-    let mut documented = test_command(options, skips, 1)?;
-    documented.arg("--doc");
-    documentation::along_with_tests(&mut documented)?;
-    let aside = |cargo| Row { cargo, is_live: false };
-    Ok(vec![Row { cargo: first, is_live: true }, aside(others), aside(documented)])
-}
-
-/// Without servers the names of the programs say by their first letters which wait (those of a provider that is throttled, or whose
-/// zone is large), and divide the others into two rows that take about as long.
-fn fast_rows(options: Options, skips: &SkipFile) -> Result<Vec<Row>> {
-    let row = |arguments: &[&str], a_core, is_live| -> Result<Row> {
-        let mut cargo = test_command(options, skips, a_core)?;
-        cargo.args(arguments);
-        Ok(Row { cargo, is_live })
-    };
-    Ok(vec![
-        row(&["--lib", "--bins", "--test", "[a-b]*", "--test", "[d-kmo-s]*"], TESTS_A_CORE, true)?,
-        row(&["--test", "c*"], TESTS_A_CORE, false)?,
-        row(&["--test", "[!a-kmo-s]*"], 1, false)?,
-        row(&["--doc"], 1, false)?,
-    ])
 }
 
 /// The `cargo test` of everything but the simulator, with so many tests at a time for each core.

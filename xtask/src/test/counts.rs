@@ -96,7 +96,8 @@ fn problems(listed: &[(&str, usize)], programs: &[Program], all: bool) -> Vec<St
 
 /// What ran and is not listed.
 fn new(listed: &[(&str, usize)], programs: &[Program]) -> Vec<String> {
-    let new = |program: &&Program| program.executed() > 0 && !listed.iter().any(|(name, _)| *name == program.name);
+    let is_listed = |name: &str| listed.iter().any(|(listed, _)| source(listed) == source(name));
+    let new = |program: &&Program| program.executed() > 0 && !is_listed(&program.name);
     let notice = |program: &Program| {
         let Program { name, .. } = program;
         format!(
@@ -120,8 +121,13 @@ pub(crate) fn unlisted() -> Result<Vec<String>> {
 
 fn unlisted_of(listed: &[&str], files: &[PathBuf]) -> Vec<String> {
     let programs = files.iter().filter_map(|file| test_program(file));
-    let unlisted = programs.filter(|name| !listed.iter().any(|listed| listed.split(" (").next() == Some(name)));
+    let unlisted = programs.filter(|name| !listed.iter().any(|listed| source(listed) == name));
     unlisted.map(|name| format!("{name} is not in {FILE}: add a line `COUNT {name}`, or run `{REWRITE}`")).collect()
+}
+
+/// The name of a program without the note of how it was built.
+fn source(name: &str) -> &str {
+    name.split_once(" (").map_or(name, |(source, _)| source)
 }
 
 /// `PACKAGE tests/NAME.rs` of a file that is a test program; a module `tests` of a source folder holds none.
@@ -187,7 +193,8 @@ mod tests {
 
     #[test]
     fn a_program_that_is_new_is_told() {
-        let told = new(&[("a", 3)], &programs(&[("a", 3), ("c", 1), ("empty", 0)]));
+        let run = programs(&[("a", 3), ("b", 2), ("c", 1), ("empty", 0)]);
+        let told = new(&[("a", 3), ("b (release)", 2)], &run);
         assert_eq!(told.len(), 1);
         assert!(told[0].starts_with("NOTICE c is not listed: add the line `1 c`"), "{told:?}");
     }
