@@ -193,6 +193,15 @@ impl Cluster {
         }
     }
 
+    /// An object that asks for weighted sets asks for simple ones, and the other way round.
+    pub(crate) fn reweigh(&self, id: Id) {
+        let spec = self.lock().truth.get(&id).cloned();
+        if let Some(spec) = spec {
+            let weight = if spec.weight.is_some() { None } else { Some(1) };
+            self.put(id, &Spec { weight, ..spec });
+        }
+    }
+
     /// An object loses its addresses: its names are pending.
     pub(crate) fn blank(&self, id: Id) {
         let spec = self.lock().truth.get(&id).cloned();

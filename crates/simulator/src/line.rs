@@ -143,6 +143,7 @@ impl Line {
             Read::Names(names) => {
                 let sets = content.sets.values().filter(|set| names.contains(&set.key.name)).cloned().collect();
                 if self.command.is_none() {
+                    truth.shown(self.daemon, at, Some(names));
                     truth.read(self.daemon, at, Some(names), serial);
                 }
                 return Listing::Names(sets);
@@ -178,6 +179,7 @@ impl Line {
             }
         };
         if self.command.is_none() {
+            truth.shown(self.daemon, at, None);
             if told.is_some() && truth.claims_are_beside() {
                 truth.left_out(self.daemon, at, left_out);
             } else {
@@ -227,11 +229,25 @@ impl Line {
 }
 
 impl Line {
+    fn judge_answers(&self, zone: &Zone, groups: &[Group]) {
+        let place = self.place(zone);
+        let mut truth = lock(&self.truth);
+        groups
+            .iter()
+            .filter(|_| self.command.is_none())
+            .for_each(|group| truth.judge_answers(self.daemon, place, group));
+    }
+
     fn note_answers(&self, zone: &Zone, groups: &[Group], outcomes: &[Outcome]) {
         let place = self.place(zone);
-        let applied = groups.iter().zip(outcomes).filter(|(_, outcome)| matches!(outcome, Outcome::Applied));
         let mut truth = lock(&self.truth);
-        applied.filter(|_| self.command.is_none()).for_each(|(group, _)| truth.answered(self.daemon, place, group));
+        for (group, outcome) in groups.iter().zip(outcomes).filter(|_| self.command.is_none()) {
+            match outcome {
+                Outcome::Applied => truth.answered(self.daemon, place, group),
+                Outcome::Unknown(_) => truth.unanswered(self.daemon, place, group),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -315,6 +331,12 @@ impl Provider for Line {
         ]);
         self.endure("apply changes").await;
         let lost = || Outcome::Unknown(error(ErrorKind::Timeout, "apply changes", "no answer"));
+        let unanswered = || {
+            let outcomes = all(&lost);
+            self.note_answers(zone, groups, &outcomes);
+            outcomes
+        };
+        self.judge_answers(zone, groups);
         match draw.fault {
             Some(Down) => {
                 self.tell(|| "a write fails: not reachable".to_owned());
@@ -329,7 +351,7 @@ impl Provider for Line {
             }
             Some(LostWrite) => {
                 self.tell(|| "a write is lost on its way, and nobody says so".to_owned());
-                return all(&lost);
+                return unanswered();
             }
             Some(CrashBefore) => {
                 self.die();
@@ -350,10 +372,11 @@ impl Provider for Line {
         match draw.fault {
             Some(LostAnswer) => {
                 self.tell(|| "the answer is lost".to_owned());
-                all(&lost)
+                unanswered()
             }
             Some(Stall) => {
                 self.tell(|| "the answer never comes".to_owned());
+                unanswered();
                 std::future::pending().await
             }
             Some(CrashAfter) => {

@@ -59,6 +59,7 @@ rules! {
     Forged 1_000 "no object makes a claim",
     Command 1_300 "a command touches only what is its own",
     Memory 1_000 "what a process wrote itself is what it goes by",
+    Unanswered 90 "a write without an answer is read before the next one",
     HeldOurs 500 "what is held for approval is its daemon's own",
     IntentLeft 500 "who is at rest leaves no write half done",
     DryRun 8_000 "a dry run sends nothing",

@@ -36,6 +36,8 @@ pub(crate) enum ManualEdit {
     Dispute,
     /// Damages its claim.
     Scribble,
+    /// Puts its claim where external-dns wrote it before 2022: at a name without the type.
+    Age,
 }
 
 /// The flags of a daemon that may differ at its next start.
@@ -95,6 +97,8 @@ pub(crate) enum Crowd {
 pub(crate) enum Action {
     Put(usize, Id, Spec),
     Blank(usize, Id),
+    /// What an object asks for with identifiers is weighted from now on, or no longer.
+    Reweigh(usize, Id),
     Delete(usize, Id),
     Vanish(usize, Id),
     LoseWatch(usize, usize),
@@ -284,7 +288,8 @@ impl<'a> Dice<'a> {
             45..55 => ManualEdit::Add(self.data(key.rtype, 2)),
             55..75 => ManualEdit::Remove,
             75..82 => ManualEdit::Disown,
-            82..92 => ManualEdit::Assign(self.chance.weigh(&[(1, "stranger"), (1, "d0"), (1, "d1")])),
+            82..87 => ManualEdit::Age,
+            87..92 => ManualEdit::Assign(self.chance.weigh(&[(1, "stranger"), (1, "d0"), (1, "d1")])),
             92..93 => ManualEdit::Remark,
             93..94 => ManualEdit::Unlabel,
             94..97 => ManualEdit::Dispute,
@@ -349,6 +354,17 @@ impl<'a> Dice<'a> {
         }
     }
 
+    /// Where all sets of a name have one kind of routing policy, objects often change it, also while something is in doubt.
+    fn routing(&mut self) -> Action {
+        let kind = self.chance.below(KINDS.len());
+        match self.chance.below(100) {
+            0..50 => Action::Reweigh(self.cluster(), self.id()),
+            50..70 => Action::LoseWatch(self.cluster(), kind),
+            70..80 => Action::Empty(self.cluster(), kind, false),
+            _ => Action::Mend(self.cluster(), kind),
+        }
+    }
+
     fn action(&mut self) -> Action {
         let claimless = self.setup.company == Company::Claimless;
         if self.setup.crowd > 0 && self.chance.percent(25) {
@@ -356,6 +372,9 @@ impl<'a> Dice<'a> {
         }
         if self.setup.commands && self.chance.percent(12) {
             return self.command();
+        }
+        if self.setup.profile.capability.one_kind && self.chance.percent(20) {
+            return self.routing();
         }
         let roll = self.chance.below(1000);
         match roll {

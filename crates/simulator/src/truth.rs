@@ -160,6 +160,8 @@ pub(crate) struct Truth {
     last: HashMap<(usize, RecordKey), (Author, u64)>,
     /// The serial of the last write of each record that a process was told the outcome of.
     acked: HashMap<(usize, (usize, RecordKey)), u64>,
+    /// What a process wrote without being told what became of it, and whether it has read that since.
+    unanswered: HashMap<(usize, (usize, RecordKey)), bool>,
     /// Who changed something, and when.
     changes: VecDeque<(Author, Instant)>,
     pub(crate) writes: u64,
@@ -218,6 +220,7 @@ impl Truth {
             wrote: HashMap::new(),
             last: HashMap::new(),
             acked: HashMap::new(),
+            unanswered: HashMap::new(),
             changes: VecDeque::new(),
             writes: 0,
             calls: 0,

@@ -184,6 +184,7 @@ impl World {
                 self.clusters[*cluster].put(*id, spec);
             }
             Action::Blank(cluster, id) => self.clusters[*cluster].blank(*id),
+            Action::Reweigh(cluster, id) => self.clusters[*cluster].reweigh(*id),
             Action::Delete(cluster, id) => self.clusters[*cluster].delete(*id),
             Action::Vanish(cluster, id) => self.clusters[*cluster].vanish(*id),
             Action::LoseWatch(cluster, kind) => self.clusters[*cluster].lose_watch(*kind),

@@ -11,6 +11,9 @@ impl fmt::Display for Action {
         match self {
             Self::Put(cluster, id, spec) => write!(f, "In cluster {cluster}, {id} asks for {spec}."),
             Self::Blank(cluster, id) => write!(f, "In cluster {cluster}, {id} loses its addresses."),
+            Self::Reweigh(cluster, id) => {
+                write!(f, "In cluster {cluster}, {id} goes between weighted sets and simple ones.")
+            }
             Self::Delete(cluster, id) => write!(f, "In cluster {cluster}, {id} is deleted."),
             Self::Vanish(cluster, id) => write!(f, "In cluster {cluster}, {id} is gone from a new list."),
             Self::LoseWatch(cluster, kind) => write!(f, "Cluster {cluster}: the watch of {} is lost.", KINDS[*kind].1),
@@ -30,6 +33,7 @@ impl fmt::Display for Action {
                 ManualEdit::Dispute => write!(f, "A human adds a stranger's claim beside that on {key}."),
                 ManualEdit::Unlabel => write!(f, "A human makes the claim on {key} one for no object."),
                 ManualEdit::Remark => write!(f, "A human adds a text beside the claim on {key}."),
+                ManualEdit::Age => write!(f, "A human puts the claim on {key} where old ones stand."),
                 ManualEdit::Scribble => write!(f, "A human damages the claim on {key}."),
             },
             Self::PeerRequest(key, Some(data)) => write!(f, "The peer is asked for {key} {data}."),

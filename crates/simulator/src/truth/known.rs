@@ -4,6 +4,7 @@
 //! else, or leaves something behind, although nobody else was at work. The guards behind these would mend what comes of it, so
 //! nothing but this shows it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use zonewright_core::capability::{CreateMode, Preconditions};
@@ -29,6 +30,31 @@ impl Truth {
                 self.last.get(&at).filter(|(by, _)| *by == Author::Daemon(daemon))
             {
                 self.acked.insert((*by, at), *serial);
+            }
+        }
+    }
+
+    /// Nobody says what became of a write: it has to be read.
+    pub(crate) fn unanswered(&mut self, daemon: usize, zone: usize, group: &Group) {
+        let keys = group.changes().map(|change| (daemon, (zone, change.key().clone())));
+        self.unanswered.extend(keys.map(|key| (key, false)));
+    }
+
+    /// A process was shown what stands at some names, or in the whole zone.
+    pub(crate) fn shown(&mut self, daemon: usize, zone: usize, names: Option<&BTreeSet<DnsName>>) {
+        for ((who, (at, key)), is_read) in &mut self.unanswered {
+            *is_read |= (*who, *at) == (daemon, zone) && names.is_none_or(|names| names.contains(&key.name));
+        }
+    }
+
+    /// A group is about to be sent: what became of the last write there was asked, if nobody had said so.
+    pub(crate) fn judge_answers(&mut self, daemon: usize, zone: usize, group: &Group) {
+        for key in group.changes().map(Change::key) {
+            let Some(is_read) = self.unanswered.remove(&(daemon, (zone, key.clone()))) else { continue };
+            self.verdicts.note(Rule::Unanswered, true);
+            if !is_read {
+                let text = format!("daemon {daemon} writes {key} once more, and has not read it");
+                self.broken(Rule::Unanswered, text);
             }
         }
     }

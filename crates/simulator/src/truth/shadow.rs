@@ -188,6 +188,7 @@ impl Truth {
         self.tried.retain(|(who, _)| *who != daemon);
         self.writing.remove(&daemon);
         self.acked.retain(|(who, _), _| *who != daemon);
+        self.unanswered.retain(|(who, ..), _| *who != daemon);
         self.stateless.remove(&daemon);
         self.forget_readings(daemon);
         let Some(since) = since else { return };

@@ -46,15 +46,19 @@ impl World {
             return;
         }
         let stands = truth.zones[zone].sets.get(key).cloned();
-        let places = truth.places(zone, key).into_iter().map(|(place, _)| place);
-        let here = |place: &RecordKey| place.name.is_within(&truth.zones[zone].zone.name);
-        let places: Vec<RecordKey> = places.filter(here).collect();
+        let apex = truth.zones[zone].zone.name.clone();
+        let mut places = truth.places(zone, key);
+        places.retain(|(place, _)| place.name.is_within(&apex));
+        let old = places.iter().find(|(_, typed)| !typed).map(|(place, _)| place.clone());
+        let places: Vec<RecordKey> = places.into_iter().map(|(place, _)| place).collect();
         // Where claims move, people go by where one stands.
         let holds_text = |place: &&RecordKey| truth.zones[zone].sets.contains_key(place);
         let first = places.first().filter(|_| truth.affixes.len() < 2);
         let place = places.iter().find(holds_text).or(first).cloned();
         let claim = place.as_ref().and_then(|place| truth.zones[zone].sets.get(place).cloned());
+        let claim_to_age = claim.clone().filter(|_| *edit == ManualEdit::Age);
         let change = match edit {
+            ManualEdit::Age => None,
             ManualEdit::Write(data) => write(&truth, zone, key, data),
             ManualEdit::Add(_) if stands.is_none() || key.rtype == RecordType::Cname => None,
             ManualEdit::Add(data) => stands.map(|stands| {
@@ -88,12 +92,14 @@ impl World {
                 claim.map(|claim| (claim.key.clone(), Some(text(&claim.key, "heritage=external-dns,scribble"))))
             }
         };
+        let aged = claim_to_age.and_then(|claim| aged(claim, old?));
         // A zone file's own rules hold for humans too.
         let legal = |(key, to): &(RecordKey, Option<RecordSet>)| {
             to.is_none() || truth.rows().hindered(&truth.zones[zone].sets, key, true).is_none()
         };
-        if let Some(change) = change.filter(legal) {
-            truth.foreign(Author::Human, zone, &[change]);
+        let changes: Vec<_> = aged.into_iter().flatten().chain(change).collect();
+        if !changes.is_empty() && changes.iter().all(legal) {
+            truth.foreign(Author::Human, zone, &changes);
         }
     }
 }
@@ -121,7 +127,7 @@ fn edit_objects(truth: &mut Truth, zone: usize, key: &RecordKey, edit: &ManualEd
             }
             true
         }),
-        ManualEdit::Remark => {}
+        ManualEdit::Remark | ManualEdit::Age => {}
     }
     true
 }
@@ -146,6 +152,7 @@ fn edit_rows(truth: &mut Truth, key: &RecordKey, edit: &ManualEdit) -> bool {
             }
             true
         }),
+        ManualEdit::Age => {}
         ManualEdit::Remark => truth.edit_rows(key, &|row| {
             if let Some(labels) = row.get_mut("l").and_then(Value::as_object_mut) {
                 labels.insert("remark".to_owned(), Value::from("by hand"));
@@ -154,6 +161,12 @@ fn edit_rows(truth: &mut Truth, key: &RecordKey, edit: &ManualEdit) -> bool {
         }),
     }
     true
+}
+
+/// A claim at its place of old in place of the one that it has.
+fn aged(claim: RecordSet, old: RecordKey) -> Option<[(RecordKey, Option<RecordSet>); 2]> {
+    let to = RecordSet { key: old, ..claim.clone() };
+    (to.key != claim.key && speaks(&claim)).then(|| [(claim.key, None), (to.key.clone(), Some(to))])
 }
 
 /// A claim that names no object.
