@@ -22,6 +22,7 @@ use zonewright_core::view::Changed;
 use crate::claims::Claims;
 use crate::context::EngineContext;
 use crate::deletes::Deletes;
+use crate::footprint::names_of;
 use crate::journal::{Cause, EntryOrigin};
 use crate::metrics::ByZone;
 use crate::pipeline::Pipeline;
@@ -161,8 +162,7 @@ impl Worker {
     /// The names in this zone that a group changes or rests on.
     pub(crate) fn touched(&self, group: &Group) -> BTreeSet<DnsName> {
         let registry = &self.instance.registry;
-        let mut names: BTreeSet<DnsName> = group.changes().map(|change| change.key().name.clone()).collect();
-        names.extend(group.stored.iter().map(|step| step.key().name.clone()));
+        let mut names: BTreeSet<DnsName> = names_of(group).cloned().collect();
         for step in group.records() {
             names.extend(registry.claim_names(&self.handle.zone, step.change.key()));
         }

@@ -180,6 +180,9 @@ impl Line {
         };
         if self.command.is_none() {
             truth.shown(self.daemon, at, None);
+            if told.is_none() && seen == serial {
+                truth.note_gone(self.daemon, at);
+            }
             if told.is_some() && truth.claims_are_beside() {
                 truth.left_out(self.daemon, at, left_out);
             } else {

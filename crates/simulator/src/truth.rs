@@ -117,6 +117,8 @@ pub(crate) struct Truth {
     /// The newest serial that was looked at for a daemon by its provider, right before a write: nothing else becomes known of it.
     checked_names: HashMap<(usize, usize, DnsName), (u64, Instant)>,
     read_zones: HashMap<(usize, usize), (u64, Instant)>,
+    /// The last listings of each zone, newest first.
+    listings: HashMap<(usize, usize), VecDeque<(u64, Instant)>>,
     /// What the last listing of a zone left out without saying so, where claims are beside the zones.
     left_out: HashSet<(usize, usize, DnsName)>,
     /// The newest serial by which each changed a name.
@@ -162,6 +164,9 @@ pub(crate) struct Truth {
     acked: HashMap<(usize, (usize, RecordKey)), u64>,
     /// What a process wrote without being told what became of it, and whether it has read that since.
     unanswered: HashMap<(usize, (usize, RecordKey)), bool>,
+    /// Records with a claim beside the zones of which a process was shown that they stand no more: what comes there later is
+    /// another one.
+    shown_gone: HashSet<(usize, (usize, RecordKey))>,
     /// Who changed something, and when.
     changes: VecDeque<(Author, Instant)>,
     pub(crate) writes: u64,
@@ -197,6 +202,7 @@ impl Truth {
             read_names: HashMap::new(),
             checked_names: HashMap::new(),
             read_zones: HashMap::new(),
+            listings: HashMap::new(),
             left_out: HashSet::new(),
             touched: HashMap::new(),
             places: HashMap::new(),
@@ -221,6 +227,7 @@ impl Truth {
             last: HashMap::new(),
             acked: HashMap::new(),
             unanswered: HashMap::new(),
+            shown_gone: HashSet::new(),
             changes: VecDeque::new(),
             writes: 0,
             calls: 0,

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use zonewright_core::{RecordKey, RecordType};
 use zonewright_engine::Announcement;
 
-use crate::sim::{Log, World, after, rest};
+use crate::sim::{Log, World, after, name, rest};
 
 /// 1: foreign records are sacred.
 #[tokio::test(start_paused = true)]
@@ -73,6 +74,30 @@ async fn without_preconditions_record_and_claim_are_read_before() {
     world.cluster.put("a", &["x.example A 192.0.2.99", "y.example A 192.0.2.99"]);
     rest(&engine).await;
     assert_eq!(world.sim.all(), edited);
+}
+
+/// 1: so is what a claim that goes rests on: an old-format one is needed by no other record only while that has a claim of its own.
+#[tokio::test(start_paused = true)]
+async fn without_preconditions_what_a_claim_rests_on_is_read_before() {
+    let mut world = World::new(&["example"]);
+    world.config.managed.insert(RecordType::Mx);
+    world.sim.blind();
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    // Somebody puts the claim where old ones stand; there it speaks for the MX, too, which nobody asks for.
+    world.sim.remove(&RecordKey::simple(name("a-x.example"), RecordType::Txt));
+    let old = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a";
+    world.sim.insert(&["x.example A 192.0.2.77", "x.example MX 10_mx.example", &format!("x.example TXT \"{old}\"")]);
+    world.cluster.put("b", &["x.example AAAA 2001:db8::1"]);
+    for _ in 0..3 {
+        rest(&engine).await;
+        let all = world.sim.all();
+        let claimed =
+            |text: &String| ["a-x.example 0 TXT", "x.example 0 TXT"].iter().any(|claim| text.starts_with(claim));
+        assert!(all.iter().any(claimed), "{all:?}");
+    }
+    assert!(world.sim.records().contains(&"x.example A 192.0.2.1".to_owned()), "{:?}", world.sim.records());
 }
 
 pub(crate) fn many(count: usize) -> World {

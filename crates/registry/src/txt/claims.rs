@@ -143,6 +143,22 @@ impl View<'_> {
         others
     }
 
+    /// The typed claims of ours because of which other records do not need the old-format claim at `claim`, which speaks for `key`
+    /// too: without them it must not go. Those in other zones are left out.
+    pub(super) fn instead_of_old(
+        &self,
+        key: &RecordKey,
+        claim: &DnsName,
+        gone: &BTreeSet<RecordKey>,
+    ) -> Vec<RecordSet> {
+        let mut others = self.of_old_format(claim, key.set_id.as_ref());
+        others.retain(|other| other != key && !gone.contains(other) && self.stands(other));
+        let claims = others.iter().flat_map(|other| self.claims(other));
+        let typed = claims.filter(|claim| claim.rank == ClaimRank::Typed && claim.owner == self.rules.owner);
+        let here = typed.filter_map(|claim| claim.site.filter(|(zone, _)| *zone == self.zone.key));
+        here.map(|(_, set)| set).collect()
+    }
+
     /// Every key whose typed claim has this name: by today's settings, or by former ones where it has none by today's.
     fn of_typed_name(&self, claim: &DnsName, set_id: Option<&SetId>) -> Vec<RecordKey> {
         let key = |(name, rtype)| RecordKey { name, rtype, set_id: set_id.cloned() };

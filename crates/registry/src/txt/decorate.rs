@@ -11,6 +11,8 @@
 //! has no typed claim of its own. When several such records go in one round, each in its own group, the old claim
 //! stays behind: a group must not rest on the success of another.
 
+mod room;
+
 use std::collections::BTreeSet;
 
 use zonewright_core::change::{Change, Group, Precondition, Role, Step};
@@ -20,9 +22,8 @@ use zonewright_core::registry::Dropped;
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use super::former::rival;
-use super::intents::{holds_intent, is_void};
 use super::ledger::{ClaimLedger, Entry};
-use super::record::{is_record, mistaken, own_keys};
+use super::record::own_keys;
 use super::rewrite::{foreign_members, rewritten};
 use super::value::Heritage;
 use super::view::{Format, Site, View, text_key};
@@ -49,6 +50,8 @@ pub(super) struct Draft<'a> {
     before: Vec<Change>,
     after: Vec<Change>,
     pub(super) requires: Vec<RecordSet>,
+    /// Where nothing may stand, for a claim there would speak against the one that the group relies on.
+    absent: Vec<RecordKey>,
     /// Where nothing may come in the same round, for a new claim would read as a record.
     kept_free: Vec<RecordKey>,
     /// Whether claims that say the right thing in the other form are rewritten although their record stays.
@@ -63,6 +66,7 @@ impl<'a> Draft<'a> {
             before: Vec::new(),
             after: Vec::new(),
             requires: Vec::new(),
+            absent: Vec::new(),
             kept_free: Vec::new(),
             reforms: false,
         }
@@ -118,6 +122,9 @@ impl<'a> Draft<'a> {
         if !ownership.is_ours() {
             return Err(self.not_ours(key, &ownership, &claims));
         }
+        if ownership.claim().is_some_and(|claim| claim.rank == ClaimRank::Old) {
+            self.require_place(key);
+        }
         for site in self.own_sites(key) {
             self.withdraw_claim(key, site)?;
         }
@@ -147,6 +154,9 @@ impl<'a> Draft<'a> {
         if others.iter().any(relies) {
             self.requires.push(site.set);
             return Ok(());
+        }
+        if site.format == Format::Old {
+            self.requires.extend(self.view.instead_of_old(key, &site.set.key.name, &self.gone));
         }
         let rest = foreign_members(self.view.rules, &site.set);
         let change = if rest.is_empty() {
@@ -198,7 +208,7 @@ impl<'a> Draft<'a> {
         self.check_free(key, &target)?;
         self.check_foreign(key, &target)?;
         if let Some(other) = rival(self.view, key, Format::Current, &target) {
-            return Err(shared(key, &target, &other));
+            return Err(room::shared(key, &target, &other));
         }
         let claim = RecordSet {
             key: text_key(&target, key.set_id.as_ref()),
@@ -223,6 +233,16 @@ impl<'a> Draft<'a> {
     fn require(&mut self, claim: &Claim) {
         let here = claim.site.iter().filter(|(zone, _)| *zone == self.view.zone.key);
         self.requires.extend(here.map(|(_, set)| set.clone()));
+    }
+
+    /// Demands that the place of today is as it was read: what somebody writes there speaks before an old-format claim.
+    fn require_place(&mut self, key: &RecordKey) {
+        let Ok(target) = self.view.rules.target(self.view.zone, key) else { return };
+        match self.view.text_at(&target, key.set_id.as_ref()) {
+            Some(text) => self.requires.push(text),
+            None if target.is_within(&self.view.zone.name) => self.absent.push(text_key(&target, key.set_id.as_ref())),
+            None => {}
+        }
     }
 
     pub(super) fn push(&mut self, key: &RecordKey, change: Change) -> Result<(), String> {
@@ -266,82 +286,10 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// A TXT record cannot be created where a claim stands: that would change the claim.
-    fn check_own_place(&self, key: &RecordKey) -> Result<(), String> {
-        let standing = self.view.here(key).filter(|_| key.rtype == RecordType::Txt);
-        match standing.filter(|set| !self.view.rules.heritages(set).is_empty()) {
-            Some(set) => Err(format!("{key} cannot be created: an ownership record stands there ({})", set.data)),
-            None => Ok(()),
-        }
-    }
-
-    /// A CNAME stands alone, not beside a claim that stays.
-    fn check_name(&self, key: &RecordKey) -> Result<(), String> {
-        let text = text_key(&key.name, key.set_id.as_ref());
-        let stays = !self.gone.contains(&text) && self.changes().all(|change| *change.key() != text);
-        match self.view.here(&text).filter(|set| stays && !self.view.rules.heritages(set).is_empty()) {
-            Some(set) => Err(format!(
-                "{key} cannot be created: an ownership record stands there ({}), and a CNAME stands alone",
-                set.data
-            )),
-            None => Ok(()),
-        }
-    }
-
-    /// No new record comes under a claim that another record stands on: either would lose it by the other's end.
-    fn check_alone(&self, key: &RecordKey) -> Result<(), String> {
-        let target = self.target(key)?;
-        let others = self.view.reliant(key, Format::Current, &target, &self.gone);
-        others.first().map_or(Ok(()), |other| Err(shared(key, &target, other)))
-    }
-
-    /// No new claim makes a record ours that is not.
-    fn check_foreign(&self, key: &RecordKey, target: &DnsName) -> Result<(), String> {
-        let is_ours = |key: &RecordKey| judge(&self.view.claims(key), Some(&self.view.rules.owner)).is_ours();
-        let others = self.view.reliant(key, Format::Current, target, &self.gone);
-        others.iter().find(|other| !is_ours(other)).map_or(Ok(()), |other| Err(shared(key, target, other)))
-    }
-
-    /// By the settings of other times a name may be that of several claims. None may make the text of another read as a record,
-    /// nor be read as one itself: whoever stands on it would be without a claim.
-    fn check_readings(&self, key: &RecordKey, claim: &RecordSet) -> Result<(), String> {
-        let name = &claim.key.name;
-        if let Some(other) = mistaken(self.view, key, claim) {
-            return Err(format!(
-                "the ownership record of {key} belongs at {name}, and once it stands there the ownership record {} would \
-                 read as a TXT record; another --txt-prefix or --txt-suffix distinguishes them",
-                other.key
-            ));
-        }
-        if is_record(self.view, &self.view.zone.key, claim) {
-            return Err(format!(
-                "the ownership record of {key} belongs at {name}, and would read as a TXT record there: by the former \
-                 names another ownership record speaks for it; another --txt-prefix or --txt-suffix distinguishes them"
-            ));
-        }
-        Ok(())
-    }
-
     /// Whether all that speaks against us are old-format claims at a name that we hold by today's: leftovers of another
     /// owner, which external-dns never removes.
     fn is_overruled(&self, key: &RecordKey, claims: &[Claim]) -> bool {
         claims.iter().all(|claim| claim.rank == ClaimRank::Old) && self.view.holds_name(key, &self.view.rules.owner)
-    }
-
-    /// Nothing stands where a new claim is to come.
-    fn check_free(&self, key: &RecordKey, target: &DnsName) -> Result<(), String> {
-        let cname = RecordKey::simple(target.clone(), RecordType::Cname);
-        let text = self.view.text_at(target, key.set_id.as_ref()).filter(|set| !is_void(self.view, set));
-        let in_the_way = text.or_else(|| self.view.here(&cname));
-        let Some(set) = in_the_way else { return Ok(()) };
-        let what = if holds_intent(&set) {
-            "an unfinished write"
-        } else if !self.view.is_ordinary(&set) {
-            "an ownership record without an owner"
-        } else {
-            "a record that is no ownership record"
-        };
-        Err(format!("the ownership record of {key} belongs at {target}, but {what} stands there: {set}"))
     }
 
     pub(super) fn not_ours(&self, key: &RecordKey, ownership: &Ownership, claims: &[Claim]) -> String {
@@ -381,13 +329,14 @@ impl<'a> Draft<'a> {
         let changed: BTreeSet<RecordKey> = self.changes().chain(group.changes()).map(|c| c.key().clone()).collect();
         let mut seen = BTreeSet::new();
         self.requires.retain(|set| !changed.contains(&set.key) && seen.insert(set.key.clone()));
+        self.absent.retain(|key| !changed.contains(key) && seen.insert(key.clone()));
         Ok(())
     }
 
     fn entry(&self) -> Entry<'_> {
         Entry {
             changes: self.changes().map(Change::key).collect(),
-            relies: self.requires.iter().map(|set| &set.key).chain(&self.kept_free).collect(),
+            relies: self.requires.iter().map(|set| &set.key).chain(&self.absent).chain(&self.kept_free).collect(),
         }
     }
 
@@ -397,13 +346,7 @@ impl<'a> Draft<'a> {
         let steps = before.chain(group.steps).chain(after).collect();
         let mut requires = group.requires;
         requires.extend(self.requires.into_iter().map(Precondition::Exact));
+        requires.extend(self.absent.into_iter().map(Precondition::Absent));
         Group { steps, requires, ..group }
     }
-}
-
-fn shared(key: &RecordKey, target: &DnsName, other: &RecordKey) -> String {
-    format!(
-        "{key} would share its ownership record at {target} with {other}, which stands already; another --txt-prefix, \
-         --txt-suffix or --txt-wildcard-replacement distinguishes them"
-    )
 }

@@ -203,7 +203,8 @@ pub(crate) fn verdict(result: &Result<Group, (Group, Dropped)>) -> Vec<String> {
     for condition in &group.requires {
         match condition {
             Precondition::Exact(set) => lines.push(short_form(&format!("= {}", plain(set)))),
-            other => lines.push(format!("{other:?}")),
+            Precondition::Absent(key) => lines.push(format!("no {key}")),
+            Precondition::NameNotInUse(name) => lines.push(format!("nothing at {name}")),
         }
     }
     lines

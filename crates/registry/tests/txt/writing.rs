@@ -136,14 +136,20 @@ fn claims_on_an_apex_move_into_the_zone() {
 fn a_delete_takes_its_claims_along() {
     for (zone, expected) in [
         ("a-www.ex.com TXT !me:r", vec!["- a-www.ex.com TXT !me:r"]),
-        ("www.ex.com TXT !me", vec!["- www.ex.com TXT !me"]),
+        // A typed claim would speak before an old one: none may come unseen.
+        ("www.ex.com TXT !me", vec!["- www.ex.com TXT !me", "no a-www.ex.com TXT"]),
+        ("www.ex.com TXT !me\na-www.ex.com TXT remark", vec!["- www.ex.com TXT !me", "= a-www.ex.com TXT remark"]),
         // A claim that is left behind would make the next foreign record at the name ours.
         ("a-www.ex.com TXT !me\nwww.ex.com TXT !me", vec!["- www.ex.com TXT !me", "- a-www.ex.com TXT !me"]),
         ("a-www.ex.com TXT !me\nwww.ex.com TXT !other", vec!["- a-www.ex.com TXT !me"]),
         // The MX has no claim but the old one; the SRV has its own; an AAAA never reads the old format.
-        ("www.ex.com TXT !me\nwww.ex.com MX 10 mx.example", vec!["= www.ex.com TXT !me"]),
-        ("www.ex.com TXT !me\nwww.ex.com SRV 0 0 1 s.example\nsrv-www.ex.com TXT !me", vec!["- www.ex.com TXT !me"]),
-        ("www.ex.com TXT !me\nwww.ex.com AAAA 2001:db8::1", vec!["- www.ex.com TXT !me"]),
+        ("www.ex.com TXT !me\nwww.ex.com MX 10 mx.example", vec!["= www.ex.com TXT !me", "no a-www.ex.com TXT"]),
+        // What spares the SRV the old one has to stand while that goes.
+        (
+            "www.ex.com TXT !me\nwww.ex.com SRV 0 0 1 s.example\nsrv-www.ex.com TXT !me",
+            vec!["- www.ex.com TXT !me", "= srv-www.ex.com TXT !me", "no a-www.ex.com TXT"],
+        ),
+        ("www.ex.com TXT !me\nwww.ex.com AAAA 2001:db8::1", vec!["- www.ex.com TXT !me", "no a-www.ex.com TXT"]),
         ("www.ex.com TXT@eu !me", vec!["dropped: www.ex.com A has no ownership record of me"]),
         ("a-www.ex.com TXT !other", vec!["dropped: www.ex.com A belongs to another owner: other at a-www.ex.com"]),
     ] {
@@ -179,7 +185,7 @@ fn a_change_of_type_carries_both_claims() {
     let old = "zone ex.com
         www.ex.com A 192.0.2.1
         www.ex.com TXT !me:r";
-    check(old, to_cname, &["- www.ex.com TXT !me:r", "+ cname-www.ex.com TXT !me:r"]);
+    check(old, to_cname, &["- www.ex.com TXT !me:r", "+ cname-www.ex.com TXT !me:r", "no a-www.ex.com TXT"]);
     let world = World::new(old);
     let group = decorate(&registry("", "", ""), &world, &[to_cname]).remove(0).unwrap();
     let roles: Vec<Role> = group.steps.iter().map(|step| step.role).collect();

@@ -102,6 +102,7 @@ impl Truth {
             }
             if stood != &stands {
                 self.note_write(daemon, *z, key);
+                self.shown_gone.remove(&(daemon, (*z, key.clone())));
                 self.note_fulfilled(daemon, *z, key);
             }
             let back = self.takes_back(&step);
@@ -229,7 +230,7 @@ impl Truth {
             self.lift_shadow(step);
             return;
         }
-        let excused = self.excused(daemon, zone, key);
+        let excused = self.excused(daemon, zone, key) || self.announced_unseen(daemon, zone, key);
         self.verdicts.note(Rule::ForeignRecord, !excused);
         let beside = stood.zip(stands).is_some_and(|(stood, stands)| stands.data.contains(&stood.data));
         if excused && beside && step.creates && self.profile.capability.create == CreateMode::Additive {
@@ -268,7 +269,8 @@ impl Truth {
         let bare = stands.is_some() && !is_ours && (stood.is_none() || was_ours);
         // Whoever of our owner's processes wrote it: it is ours.
         let own = seized && self.is_of_our_owner(step);
-        let unseen = bare && self.announced_unseen(daemon, zone, key);
+        let unseen =
+            bare && (self.announced_unseen(daemon, zone, key) || self.is_of_later(daemon, (zone, key.clone())));
         let excused =
             unseen || (seized && !own || bare) && !self.must_have_read(step) && self.excused(daemon, zone, key);
         if stood.is_some() && is_ours {
@@ -286,6 +288,12 @@ impl Truth {
         } else if bare && !self.is_confirmed_by_another(step) && !self.shares_owner(daemon) {
             self.broken(Rule::Unclaimed, format!("daemon {daemon} left {}", show(stands)));
         }
+    }
+
+    /// Whether what stands there was written by nobody of ours, after the process had been shown that its record is gone.
+    fn is_of_later(&self, daemon: usize, at: (usize, RecordKey)) -> bool {
+        let ours = matches!(self.last.get(&at), Some((Author::Daemon(_), _)));
+        !ours && self.shown_gone.contains(&(daemon, at))
     }
 
     /// Whether a create of this process came after everything that stands there now: where creates add, it reads back what it

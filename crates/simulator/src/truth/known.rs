@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use zonewright_core::capability::{CreateMode, Preconditions};
 use zonewright_core::change::{Change, Group};
 use zonewright_core::{DnsName, RecordData, RecordKey, RecordSet, RecordType};
@@ -100,14 +101,13 @@ impl Truth {
         }
     }
 
-    /// The serial up to which a listing of everything tells a daemon of a name: where it wrote there itself less than the lag before,
-    /// it keeps what it wrote.
-    fn told_by_listing(&self, daemon: usize, zone: usize, name: &DnsName) -> u64 {
-        let Some((serial, at)) = self.read_zones.get(&(daemon, zone)).copied() else { return 0 };
+    /// The serial up to which listings of everything tell a daemon of a name: where it wrote there itself less than the lag before one,
+    /// it keeps what it knew and wrote.
+    pub(super) fn told_by_listing(&self, daemon: usize, zone: usize, name: &DnsName) -> u64 {
         let wrote = self.wrote.get(&(daemon, zone, name.clone()));
-        let keeps = wrote.is_some_and(|wrote| *wrote + self.profile.lag + ANSWERED >= at);
-        let own = self.touched.get(&(zone, name.clone())).and_then(|by| by.get(&Author::Daemon(daemon)));
-        own.filter(|_| keeps).map_or(serial, |own| serial.min(*own))
+        let keeps = |at: Instant| wrote.is_some_and(|wrote| at >= *wrote && *wrote + self.profile.lag + ANSWERED >= at);
+        let listings = self.listings.get(&(daemon, zone)).into_iter().flatten();
+        listings.filter(|(_, at)| !keeps(*at)).map(|(serial, _)| *serial).next().unwrap_or(0)
     }
 
     /// Whether somebody else changed a name, or the claims on a key, after the daemon last read it. Where sets stand under identifiers, a
@@ -138,6 +138,10 @@ impl Truth {
             return;
         }
         let Some(zone) = self.zones.iter().position(|content| content.zone.key.to_string() == zone) else { return };
+        // Nobody reads a zone that is not on the list.
+        if self.missing.contains(&zone) {
+            return;
+        }
         for key in keys {
             if !self.zones[zone].sets.contains_key(key) || self.is_news(daemon, zone, key) {
                 continue;

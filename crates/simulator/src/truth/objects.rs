@@ -264,6 +264,19 @@ impl Truth {
         self.objects.as_ref().is_some_and(|objects| objects.changed_unseen(daemon, &self.label(zone), key))
     }
 
+    /// A process was shown all of a zone as it is: the records that its owner's claims speak for, and that stand no more, are gone
+    /// for it, whether or not it could note that yet.
+    pub(crate) fn note_gone(&mut self, daemon: usize, zone: usize) {
+        let label = self.label(zone);
+        let Some(objects) = &self.objects else { return };
+        let owner = self.parties[daemon].owner.as_ref();
+        let words = objects.all.values().flat_map(|object| &object.words);
+        let of_owner = words.filter(|((at, _), word)| *at == label && Some(&word.owner) == owner);
+        let gone = of_owner.map(|((_, key), _)| key).filter(|key| !self.zones[zone].sets.contains_key(key));
+        let gone: Vec<_> = gone.map(|key| (daemon, (zone, key.clone()))).collect();
+        self.shown_gone.extend(gone);
+    }
+
     /// Whether two rows speak for a record, in different spellings: nobody may write of it then.
     pub(crate) fn has_two_rows(&self, zone: usize, key: &RecordKey) -> bool {
         let place = (self.label(zone), key.clone());

@@ -18,6 +18,9 @@ use crate::rules::Rule;
 /// How old a reading may be on which a write rests.
 const FRESH_READ: Duration = Duration::from_secs(5);
 
+/// More listings than come within the time in which those after a write are passed over.
+const LISTINGS: usize = 8;
+
 impl Truth {
     /// Notes what a daemon has read.
     pub(crate) fn read(&mut self, daemon: usize, zone: usize, names: Option<&BTreeSet<DnsName>>, serial: u64) {
@@ -25,6 +28,9 @@ impl Truth {
         match names {
             None => {
                 self.read_zones.insert((daemon, zone), (serial, now));
+                let listings = self.listings.entry((daemon, zone)).or_default();
+                listings.push_front((serial, now));
+                listings.truncate(LISTINGS);
                 self.left_out.retain(|(who, at, _)| (*who, *at) != (daemon, zone));
                 self.writing.remove(&daemon);
             }
@@ -69,7 +75,8 @@ impl Truth {
         let listed_only = self.profile.capability.preconditions == Preconditions::Stated || self.objects.is_some();
         let fresh = |read: Option<&(u64, Instant)>| read.is_some_and(|(_, at)| at.elapsed() <= FRESH_READ);
         let touched = self.touched.get(&(zone, name.clone()));
-        let read = whole.into_iter().chain(named.clone()).map(|(serial, _)| *serial).max().unwrap_or(0);
+        let listed = whole.map(|_| self.told_by_listing(daemon, zone, name));
+        let read = named.clone().map(|(serial, _)| *serial).chain(listed).max().unwrap_or(0);
         let seen = if listed_only || fresh(whole) || named.into_iter().any(|read| fresh(Some(read))) {
             read
         } else {
@@ -189,6 +196,7 @@ impl Truth {
         self.writing.remove(&daemon);
         self.acked.retain(|(who, _), _| *who != daemon);
         self.unanswered.retain(|(who, ..), _| *who != daemon);
+        self.shown_gone.retain(|(who, _)| *who != daemon);
         self.stateless.remove(&daemon);
         self.forget_readings(daemon);
         let Some(since) = since else { return };
@@ -211,5 +219,6 @@ impl Truth {
         self.left_out.retain(|(who, ..)| *who != daemon);
         self.checked_names.retain(|(who, ..), _| *who != daemon);
         self.read_zones.retain(|(who, _), _| *who != daemon);
+        self.listings.retain(|(who, _), _| *who != daemon);
     }
 }
