@@ -86,7 +86,7 @@ impl Row<'_> {
 }
 
 /// Whether what is to be created is what the very object asks for in place of its published record.
-fn is_replaced_by_own(set: &RecordSet, ownership: &Ownership, placed: &Placed) -> bool {
+pub(super) fn is_replaced_by_own(set: &RecordSet, ownership: &Ownership, placed: &Placed) -> bool {
     let holder = ownership.claim().and_then(|claim| claim.resource.as_ref());
     holder.is_some() && placed.wanted.resource.as_ref() == holder && is_replaced(set, ownership, placed)
 }

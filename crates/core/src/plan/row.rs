@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::change_type::is_replaced_by_own;
 use super::foreign_values::{beside, is_shared};
 use super::{
     Adoptable, FOREIGN_VALUE_LABEL, FORMER_OWNER_LABEL, NamePlan, OWN_LABELS, POLICY_LABEL, Placed, PlanFacts,
@@ -27,12 +28,12 @@ pub(super) struct Row<'a> {
     pub(super) facts: &'a dyn PlanFacts,
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
     /// Plans all of it.
     pub(super) fn plan(mut self, out: &mut NamePlan) {
-        self.keep_pending(out);
+        let waiting = self.keep_pending(out);
         self.leave_shared(out);
-        let (mut creates, mut deletes) = (Vec::new(), Vec::new());
+        let (mut creates, mut deletes, mut unmet) = (Vec::new(), Vec::new(), Vec::new());
         for placed in &self.placed {
             match self.published.iter().find(|(set, _)| set.key == placed.set.key) {
                 Some((set, ownership)) => self.update(placed, set, ownership, out),
@@ -44,19 +45,10 @@ impl Row<'_> {
                 continue;
             }
             let resource = ownership.claim().and_then(|claim| claim.resource.as_ref());
-            if self.facts.unmet(&set.key, resource) {
-                self.left(&set.key, ownership, out);
-                out.skips.push(Skip { key: set.key.clone(), why: Why::Unmet, objects: Vec::new() });
-                creates.retain(|placed| {
-                    !self.excludes(&placed.set, set.key.rtype) || {
-                        out.skips.push(skip(placed, Why::Unmet));
-                        false
-                    }
-                });
-            } else {
-                deletes.push((*set, ownership));
-            }
+            let to = if self.facts.unmet(&set.key, resource) { &mut unmet } else { &mut deletes };
+            to.push((*set, ownership));
         }
+        self.keep_unmet(unmet, waiting, (&mut creates, &mut deletes), out);
         let exclusive = |p: &Placed, d: &RecordSet| self.excludes(&p.set, d.key.rtype);
         if creates.iter().any(|p| deletes.iter().any(|(d, _)| exclusive(p, d))) {
             // What else stands there goes, or stays, for reasons of its own.
@@ -83,6 +75,39 @@ impl Row<'_> {
         }
         for (set, ownership) in deletes {
             self.delete(set, ownership, out);
+        }
+    }
+
+    /// What stands stays where its object asks for something instead that cannot come now: that is `unmet`, or among what is `waiting`. It
+    /// keeps out what it excludes, and so what that would have replaced stays too.
+    fn keep_unmet<'s>(
+        &'s self,
+        mut unmet: Vec<(&'s RecordSet, &'s Ownership)>,
+        mut waiting: Vec<&'a Placed>,
+        (creates, deletes): (&mut Vec<&'a Placed>, &mut Vec<(&'s RecordSet, &'s Ownership)>),
+        out: &mut NamePlan,
+    ) {
+        loop {
+            let is_waiting = |placed: &Placed| waiting.iter().any(|other| std::ptr::eq(*other, placed));
+            deletes.retain(|(set, ownership)| {
+                let comes = self.placed.iter().any(|p| !is_waiting(p) && is_replaced_by_own(set, ownership, p));
+                let waits = !comes && waiting.iter().any(|p| is_replaced_by_own(set, ownership, p));
+                if waits {
+                    unmet.push((set, ownership));
+                }
+                !waits
+            });
+            let Some((set, ownership)) = unmet.pop() else { return };
+            self.left(&set.key, ownership, out);
+            out.skips.push(Skip { key: set.key.clone(), why: Why::Unmet, objects: Vec::new() });
+            creates.retain(|placed| {
+                let kept_out = self.excludes(&placed.set, set.key.rtype);
+                if kept_out {
+                    out.skips.push(skip(placed, Why::Unmet));
+                    waiting.push(placed);
+                }
+                !kept_out
+            });
         }
     }
 
@@ -127,9 +152,9 @@ impl Row<'_> {
     }
 
     /// Where the holder of a published record still asks for the name without known targets, the record stays, and what
-    /// others want in its place waits.
-    fn keep_pending(&mut self, out: &mut NamePlan) {
-        let mut kept = Vec::new();
+    /// others want in its place waits. Returns what waits.
+    fn keep_pending(&mut self, out: &mut NamePlan) -> Vec<&'a Placed> {
+        let (mut kept, mut all_waiting) = (Vec::new(), Vec::new());
         let rules = self.rules;
         for (set, ownership) in &self.published {
             let resource = ownership.claim().and_then(|claim| claim.resource.as_ref());
@@ -148,12 +173,14 @@ impl Row<'_> {
                 let (waiting, rest): (Vec<&Placed>, Vec<&Placed>) =
                     std::mem::take(&mut self.placed).into_iter().partition(in_the_way);
                 self.placed = rest;
-                out.skips.extend(waiting.into_iter().map(|p| skip(p, why.clone())));
+                out.skips.extend(waiting.iter().map(|p| skip(p, why.clone())));
+                all_waiting.extend(waiting);
                 let objects = why.object().cloned().into_iter().collect();
                 out.skips.push(Skip { key: set.key.clone(), why, objects });
             }
         }
         self.published.retain(|(set, _)| !kept.contains(&set.key));
+        all_waiting
     }
 
     fn update(&self, placed: &Placed, published: &RecordSet, ownership: &Ownership, out: &mut NamePlan) {

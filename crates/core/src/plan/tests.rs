@@ -425,6 +425,20 @@ fn what_stands_beside_a_record_that_waits_is_not_in_its_way() {
         .gives(&[], &["PendingTargets"]);
 }
 
+/// Of what an object asks for in place of what it has something may wait for another record: until then it keeps what it has.
+#[test]
+fn what_waits_for_another_record_takes_nothing_of_its_own_away() {
+    let published = [&own("x.example A 192.0.2.1")[..], "x.example AAAA 2001:db8::1 = me/service/ns/b"];
+    let cname = ["b: x.example CNAME y.example"];
+    case(&published, &cname)
+        .world(|w| w.pending = vec!["service/ns/a".to_owned()])
+        .gives(&[], &["PendingTargets", "PendingTargets", "RecordUnsupported"]);
+    // The same where the other one stays since what its object asks for cannot be written.
+    case(&published, &cname)
+        .world(|w| w.unmet.push((MINE_AS_RESOURCE, set("x.example A 192.0.2.1").key)))
+        .gives(&[], &["RecordUnsupported", "RecordUnsupported", "RecordUnsupported"]);
+}
+
 #[test]
 fn a_wish_that_cannot_be_written_keeps_what_stands_in_its_place() {
     let unmet = |who, record: &str| {
