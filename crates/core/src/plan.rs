@@ -6,6 +6,7 @@
 mod change_type;
 mod foreign_values;
 mod in_set;
+mod kept;
 mod other_prefix;
 mod routing;
 mod row;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::row::{Row, is_replaced, removal, skip, step_of};
+use super::row::{Row, is_replaced, is_replaced_by_own, removal, skip, step_of};
 use super::{NamePlan, POLICY_LABEL, Placed, PlannedGroup, Why};
 use crate::change::{Change, Group, Step};
 use crate::claim::Ownership;
@@ -83,10 +83,4 @@ impl Row<'_> {
             counted,
         });
     }
-}
-
-/// Whether what is to be created is what the very object asks for in place of its published record.
-pub(super) fn is_replaced_by_own(set: &RecordSet, ownership: &Ownership, placed: &Placed) -> bool {
-    let holder = ownership.claim().and_then(|claim| claim.resource.as_ref());
-    holder.is_some() && placed.wanted.resource.as_ref() == holder && is_replaced(set, ownership, placed)
 }
