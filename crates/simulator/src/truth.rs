@@ -116,8 +116,7 @@ pub(crate) struct Truth {
     read_names: HashMap<(usize, usize, DnsName), (u64, Instant)>,
     /// The newest serial that was looked at for a daemon by its provider, right before a write: nothing else becomes known of it.
     checked_names: HashMap<(usize, usize, DnsName), (u64, Instant)>,
-    read_zones: HashMap<(usize, usize), (u64, Instant)>,
-    /// The last listings of each zone, newest first.
+    /// The last listings of each zone that a daemon has seen, newest first: the serial, and when.
     listings: HashMap<(usize, usize), VecDeque<(u64, Instant)>>,
     /// What the last listing of a zone left out without saying so, where claims are beside the zones.
     left_out: HashSet<(usize, usize, DnsName)>,
@@ -201,7 +200,6 @@ impl Truth {
             ledgers: BTreeMap::new(),
             read_names: HashMap::new(),
             checked_names: HashMap::new(),
-            read_zones: HashMap::new(),
             listings: HashMap::new(),
             left_out: HashSet::new(),
             touched: HashMap::new(),

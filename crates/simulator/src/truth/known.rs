@@ -113,7 +113,7 @@ impl Truth {
     /// Whether somebody else changed a name, or the claims on a key, after the daemon last read it. Where sets stand under identifiers, a
     /// name is perhaps read for another one of them, right before that is written.
     fn is_news(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
-        if !self.read_zones.contains_key(&(daemon, zone)) {
+        if self.last_listing(daemon, zone).is_none() {
             return true;
         }
         let mut names: Vec<DnsName> = self.places(zone, key).into_iter().map(|(place, _)| place.name).collect();

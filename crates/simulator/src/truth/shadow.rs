@@ -3,7 +3,7 @@
 //! In: what daemons read, and changes by those who are not judged. Out: whether a daemon could know of a change, and whether
 //! what is no daemon's still stands as its authors left it (its shadow).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -27,7 +27,6 @@ impl Truth {
         let now = Instant::now();
         match names {
             None => {
-                self.read_zones.insert((daemon, zone), (serial, now));
                 let listings = self.listings.entry((daemon, zone)).or_default();
                 listings.push_front((serial, now));
                 listings.truncate(LISTINGS);
@@ -40,6 +39,11 @@ impl Truth {
                 }
             }
         }
+    }
+
+    /// The serial that a daemon's last listing of a zone showed, and when.
+    pub(super) fn last_listing(&self, daemon: usize, zone: usize) -> Option<&(u64, Instant)> {
+        self.listings.get(&(daemon, zone)).and_then(VecDeque::front)
     }
 
     /// Notes what a listing left out without saying so, until the next that does not: a daemon whose claims are beside the zones takes it
@@ -70,7 +74,7 @@ impl Truth {
     /// the zone.
     pub(super) fn changed_unseen(&self, daemon: usize, zone: usize, name: &DnsName) -> bool {
         let name_of = (daemon, zone, name.clone());
-        let whole = self.read_zones.get(&(daemon, zone)).filter(|_| !self.left_out.contains(&name_of));
+        let whole = self.last_listing(daemon, zone).filter(|_| !self.left_out.contains(&name_of));
         let named = self.read_names.get(&name_of).into_iter().chain(self.checked_names.get(&name_of));
         let listed_only = self.profile.capability.preconditions == Preconditions::Stated || self.objects.is_some();
         let fresh = |read: Option<&(u64, Instant)>| read.is_some_and(|(_, at)| at.elapsed() <= FRESH_READ);
@@ -91,14 +95,14 @@ impl Truth {
     /// Whether somebody else changed a name since the daemon last read all of its zone: a plan rests on that reading, and what is
     /// read again before a write is the record that goes, not what was to stand in its stead.
     pub(super) fn changed_since_listed(&self, daemon: usize, zone: usize, name: &DnsName) -> bool {
-        let seen = self.read_zones.get(&(daemon, zone)).map_or(0, |(serial, _)| *serial);
+        let seen = self.last_listing(daemon, zone).map_or(0, |(serial, _)| *serial);
         let touched = self.touched.get(&(zone, name.clone()));
         touched.is_some_and(|by| by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen))
     }
 
     /// Whether somebody else changed anything of a zone since the daemon last read all of it.
     pub(super) fn zone_changed_unseen(&self, daemon: usize, zone: usize) -> bool {
-        let seen = self.read_zones.get(&(daemon, zone)).map_or(0, |(serial, _)| *serial);
+        let seen = self.last_listing(daemon, zone).map_or(0, |(serial, _)| *serial);
         let others = |by: &std::collections::BTreeMap<Author, u64>| {
             by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen)
         };
@@ -218,7 +222,6 @@ impl Truth {
         self.read_names.retain(|(who, ..), _| *who != daemon);
         self.left_out.retain(|(who, ..)| *who != daemon);
         self.checked_names.retain(|(who, ..), _| *who != daemon);
-        self.read_zones.retain(|(who, _), _| *who != daemon);
         self.listings.retain(|(who, _), _| *who != daemon);
     }
 }
