@@ -89,19 +89,20 @@ impl Snapshot {
         let open = lifts::all(&self.options);
         let mut found = Vec::new();
         for (at, role) in self.roles.iter().enumerate() {
-            for object in self.store.all(role.kind) {
+            let reported = |object: &Object| {
                 let reader = Reader { source: at, key: object.key() };
-                let reported =
-                    self.reported.iter().find(|(reported, ..)| *reported == reader).map(|(.., mapped)| &**mapped);
-                found.extend(self.look(subject, role, object, reported, &open));
+                self.reported.iter().find(|(reported, ..)| *reported == reader).map(|(.., mapped)| &**mapped)
+            };
+            for object in self.store.all(role.kind) {
+                found.extend(self.look(subject, role, object, reported(object), Some(&open)));
+            }
+            for object in self.store.pruned(role.kind) {
+                found.extend(self.look(subject, role, &object, reported(&object), None));
             }
         }
         // Of an object that cannot be read nothing but that is known.
-        let held =
-            |reader: &Reader| self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).is_some();
-        found.extend(
-            self.reported.iter().filter(|(reader, ..)| !held(reader)).map(|reported| self.unreadable(reported)),
-        );
+        let unreadable = self.reported.iter().filter(|(reader, ..)| !self.store.holds(&reader.key));
+        found.extend(unreadable.map(|reported| self.unreadable(reported)));
         if found.is_empty() {
             found.extend(self.elsewhere(subject));
         }
@@ -129,7 +130,7 @@ impl Snapshot {
         role: &SourceRole,
         object: &Object,
         reported: Option<&Mapped>,
-        open: &SourceOptions,
+        open: Option<&SourceOptions>,
     ) -> Option<Consideration> {
         let reference = object.reference();
         if let Subject::Object(asked) = subject
@@ -140,7 +141,7 @@ impl Snapshot {
         }
         let unread = annotated::unread(&object.meta().annotations, &self.options);
         // Of an object that was pruned nothing is left but what was reported.
-        let lifted = if object.is_pruned() { Mapped::default() } else { self.map(role, object, open) };
+        let lifted = open.map(|open| self.map(role, object, open)).unwrap_or_default();
         let mapped = reported.cloned().unwrap_or_default();
         let asked = names_of(&mapped).cloned().collect::<BTreeSet<DnsName>>();
         let would: BTreeSet<DnsName> = names_of(&lifted).filter(|name| !asked.contains(*name)).cloned().collect();

@@ -254,8 +254,7 @@ impl Index {
         if let Some(seen) = self.listing.get_mut(&key.kind) {
             seen.insert(key.clone());
         }
-        let known = self.store.object(key.kind, &key.namespace, &key.name).is_some();
-        if !known && self.reads.contains_key(&key.kind) && self.unread.insert(object) {
+        if !self.store.holds(&key) && self.reads.contains_key(&key.kind) && self.unread.insert(object) {
             self.mark_doubtful(&key);
         }
     }
@@ -296,13 +295,12 @@ impl Index {
 
     /// Number of objects whose being there says something about the others.
     fn reported_of(&self, kind: Kind) -> usize {
-        self.store.all(kind).filter(|object| !is_servers_own(&object.key())).count()
+        self.store.keys(kind).filter(|key| !is_servers_own(key)).count()
     }
 
     fn end_list(&mut self, kind: Kind, now: Instant) {
         let Some(listed) = self.listing.remove(&kind) else { return };
-        let missing: Vec<ObjectKey> =
-            self.store.all(kind).map(Object::key).filter(|key| !listed.contains(key)).collect();
+        let missing: Vec<ObjectKey> = self.store.keys(kind).filter(|key| !listed.contains(key)).collect();
         let before = self.reported_of(kind);
         for key in &missing {
             self.drop_object(key);
@@ -323,7 +321,7 @@ impl Index {
         let doubted = self.read_again(key);
         self.statuses.remove(key);
         let Some(old) = self.store.remove(key) else { return doubted };
-        self.mark(key, Some(&old), None);
+        self.mark(key, old.as_ref(), None);
         true
     }
 

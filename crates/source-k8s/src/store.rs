@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use zonewright_core::endpoint::ObjectRef;
 
-use self::names::Names;
+use self::names::{Held, Names};
 use crate::annotations::AnnotationFilterKeys;
 use crate::kind::{Kind, every_kind};
 use crate::objects::{
@@ -223,11 +223,6 @@ impl Object {
         self.body.meta()
     }
 
-    /// Whether nothing is left but who it is ([`Store::prune`]), of a kind whose shape is another one.
-    pub fn is_pruned(&self) -> bool {
-        matches!(self.kind, Kind::Service | Kind::Ingress) && matches!(self.body, Body::Plain(_))
-    }
-
     /// The key under which the object is held.
     pub fn key(&self) -> ObjectKey {
         let meta = self.meta();
@@ -248,13 +243,6 @@ impl Object {
     /// Points to the object.
     pub fn reference(&self) -> ObjectRef {
         self.meta().object_ref(self.kind)
-    }
-
-    /// What is left of an object when nothing but its mapper reads it, and has: who it is.
-    fn remains(&self) -> Self {
-        let Meta { namespace, name, uid, .. } = self.meta();
-        let metadata = Meta { namespace: namespace.clone(), name: name.clone(), uid: uid.clone(), ..Meta::default() };
-        Self { kind: self.kind, body: Body::Plain(Arc::new(Plain { metadata })) }
     }
 
     /// The labels that selectors are held against: those of a Pod, or those that a Service itself selects by.
@@ -297,6 +285,8 @@ type Table = BTreeMap<Arc<str>, Names>;
 type NamesByService = BTreeMap<(Arc<str>, Arc<str>), BTreeSet<Arc<str>>>;
 
 /// The objects of every kind. A clone shares everything: only the pieces of namespaces that change while it lasts are copied.
+///
+/// Of an object that was [pruned](Store::prune) the store says that it is there, and who it is: whoever reads objects does not meet it.
 #[derive(Debug, Clone, Default)]
 pub struct Store {
     tables: BTreeMap<Kind, Arc<Table>>,
@@ -304,8 +294,11 @@ pub struct Store {
     slices: Arc<NamesByService>,
 }
 
+/// An object that was taken out of the store; `None` if it had been pruned.
+pub type Removed = Option<Object>;
+
 impl Store {
-    /// Puts an object in place; returns the one that stood there.
+    /// Puts an object in place; returns the one that stood there, unless that had been pruned.
     pub fn insert(&mut self, mut object: Object) -> Option<Object> {
         // One text for the namespace of all its objects.
         let known = self.tables.get(&object.kind).and_then(|table| table.get_key_value(&*object.meta().namespace));
@@ -319,20 +312,22 @@ impl Store {
             Arc::make_mut(&mut self.slices).entry(at).or_default().insert(Arc::clone(&key.name));
         }
         let table = Arc::make_mut(self.tables.entry(key.kind).or_default());
-        table.entry(key.namespace).or_default().insert(key.name, object);
-        old
+        table.entry(key.namespace).or_default().insert(key.name, Held::Whole(object));
+        old.flatten()
     }
 
-    /// Takes an object out.
-    pub fn remove(&mut self, key: &ObjectKey) -> Option<Object> {
-        self.object(key.kind, &key.namespace, &key.name)?;
+    /// Takes an object out; `None` if it is not there.
+    pub fn remove(&mut self, key: &ObjectKey) -> Option<Removed> {
+        self.held(key)?;
         let table = Arc::make_mut(self.tables.get_mut(&key.kind)?);
         let names = table.get_mut(&key.namespace)?;
-        let old = names.remove(&key.name)?;
+        let old = names.remove(&key.name)?.into_object();
         if names.is_empty() {
             table.remove(&key.namespace);
         }
-        self.forget_slice(&old, key);
+        if let Some(old) = &old {
+            self.forget_slice(old, key);
+        }
         Some(old)
     }
 
@@ -344,8 +339,8 @@ impl Store {
             .is_some_and(|object| std::ptr::eq(object.meta(), mapped.meta()));
         let tables = self.tables.get_mut(&key.kind).map(Arc::make_mut).filter(|_| there);
         let names = tables.and_then(|table| table.get_mut(&key.namespace));
-        if let Some(object) = names.and_then(|names| names.get_mut(&key.name)) {
-            *object = object.remains();
+        if let Some(held) = names.and_then(|names| names.get_mut(&key.name)) {
+            *held = Held::Remains(Arc::clone(&mapped.meta().uid));
         }
         there
     }
@@ -369,33 +364,83 @@ impl Store {
         }
     }
 
+    fn held(&self, key: &ObjectKey) -> Option<&Held> {
+        self.tables.get(&key.kind)?.get(&key.namespace)?.get(&key.name)
+    }
+
+    /// Whether an object is there, pruned or not.
+    pub fn holds(&self, key: &ObjectKey) -> bool {
+        self.held(key).is_some()
+    }
+
+    /// Whether an object is there of which nothing is left but who it is.
+    pub fn is_pruned(&self, key: &ObjectKey) -> bool {
+        self.held(key).is_some_and(|held| held.object().is_none())
+    }
+
+    /// Points to an object that is there, pruned or not.
+    pub fn reference(&self, key: &ObjectKey) -> Option<ObjectRef> {
+        Some(match self.held(key)? {
+            Held::Whole(object) => object.reference(),
+            Held::Remains(uid) => bare(key, uid).object_ref(key.kind),
+        })
+    }
+
     /// One object.
     pub fn object(&self, kind: Kind, namespace: &str, name: &str) -> Option<&Object> {
-        self.tables.get(&kind)?.get(namespace)?.get(name)
+        self.tables.get(&kind)?.get(namespace)?.get(name)?.object()
     }
 
     /// The objects of a kind in one namespace, sorted by name.
     pub fn in_namespace(&self, kind: Kind, namespace: &str) -> impl Iterator<Item = &Object> {
         let names = self.tables.get(&kind).and_then(|table| table.get(namespace));
-        names.into_iter().flat_map(Names::values)
+        names.into_iter().flat_map(Names::iter).filter_map(|(_, held)| held.object())
     }
 
     /// Every object of a kind, sorted by namespace and name.
     pub fn all(&self, kind: Kind) -> impl Iterator<Item = &Object> {
-        self.tables.get(&kind).into_iter().flat_map(|table| table.values()).flat_map(Names::values)
+        let names = self.tables.get(&kind).into_iter().flat_map(|table| table.values());
+        names.flat_map(Names::iter).filter_map(|(_, held)| held.object())
+    }
+
+    /// The key of every object of a kind, pruned or not, sorted by namespace and name.
+    pub fn keys(&self, kind: Kind) -> impl Iterator<Item = ObjectKey> {
+        let all = self.tables.get(&kind).into_iter().flat_map(|table| table.iter());
+        all.flat_map(move |(namespace, names)| {
+            names.iter().map(move |(name, _)| ObjectKey { kind, namespace: namespace.clone(), name: name.clone() })
+        })
+    }
+
+    /// Every object of a kind that was pruned, as one that states nothing but who it is, sorted by namespace and name.
+    pub fn pruned(&self, kind: Kind) -> impl Iterator<Item = Object> {
+        let all = self.tables.get(&kind).into_iter().flat_map(|table| table.iter());
+        all.flat_map(move |(namespace, names)| {
+            names.iter().filter_map(move |(name, held)| {
+                let Held::Remains(uid) = held else { return None };
+                let key = ObjectKey { kind, namespace: namespace.clone(), name: name.clone() };
+                Some(Object { kind, body: Plain { metadata: bare(&key, uid) }.wrap() })
+            })
+        })
     }
 
     /// The EndpointSlices that name a Service, sorted by name.
     pub fn slices_of(&self, namespace: &str, service: &str) -> impl Iterator<Item = &Object> {
         let names = self.slices.get(&(Arc::from(namespace), Arc::from(service)));
         let table = self.tables.get(&Kind::EndpointSlice).and_then(|table| table.get(namespace));
-        table.into_iter().flat_map(move |table| names.into_iter().flatten().filter_map(|name| table.get(name)))
+        let slices = table.into_iter().flat_map(move |table| names.into_iter().flatten().map(|name| table.get(name)));
+        slices.filter_map(|held| held?.object())
     }
 
-    /// Number of objects of a kind.
+    /// Number of objects of a kind, those that were pruned among them.
     pub fn len(&self, kind: Kind) -> usize {
         self.tables.get(&kind).map_or(0, |table| table.values().map(Names::len).sum())
     }
+}
+
+/// The metadata of an object of which nothing is left but who it is.
+fn bare(key: &ObjectKey, uid: &Arc<str>) -> Meta {
+    let ObjectKey { namespace, name, .. } = key.clone();
+    Meta { namespace, name, uid: Arc::clone(uid), ..Meta::default() }
 }
 
 impl FromIterator<Object> for Store {

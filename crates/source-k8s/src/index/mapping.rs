@@ -39,9 +39,7 @@ impl Index {
         self.changes.clear();
         // What was mapped and not kept is mapped again when it comes anew; nothing else has a part in it.
         let store = &self.store;
-        let is_whole = |Reader { key, .. }: &Reader| {
-            store.object(key.kind, &key.namespace, &key.name).is_none_or(|object| !object.is_pruned())
-        };
+        let is_whole = |reader: &Reader| !store.is_pruned(&reader.key);
         self.in_flight = Arc::new(std::mem::take(&mut self.dirty).into_iter().filter(is_whole).collect());
         self.published_read = false;
         MappingBatch {
@@ -120,8 +118,7 @@ impl Index {
     pub(crate) fn take_over(&mut self, mapped: Vec<MappedItem>, updates: &mut Vec<ObjectUpdate>) {
         for MappedItem { item, result } in mapped {
             let BatchItem { reader, object, tombstone } = item;
-            let key = &reader.key;
-            let now = self.store.object(key.kind, &key.namespace, &key.name).map(Object::reference);
+            let now = self.store.reference(&reader.key);
             match object.zip(result) {
                 None => {
                     self.readers.forget(&reader);

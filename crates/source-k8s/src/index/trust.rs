@@ -22,8 +22,8 @@ impl Index {
 
     fn state(&self, kind: Kind, view: &KindTrust, now: Instant) -> KindState {
         let mut state = view.state(self.store.len(kind), now);
-        let own = self.store.object(kind, SERVERS_OWN.0, SERVERS_OWN.1).filter(|object| is_servers_own(&object.key()));
-        state.of_server = usize::from(own.is_some());
+        let own = ObjectKey::new(kind, SERVERS_OWN.0, SERVERS_OWN.1);
+        state.of_server = usize::from(is_servers_own(&own) && self.store.holds(&own));
         state.unreadable = self.unread.of_kind(kind).count();
         // The nameless one comes first.
         let nameless = self.unread.of_kind(kind).next().is_some_and(|key| key.name.is_empty());

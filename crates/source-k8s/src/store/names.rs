@@ -10,32 +10,57 @@ use std::sync::Arc;
 
 use super::Object;
 
+/// What is held of one object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Held {
+    /// All that mappers read.
+    Whole(Object),
+    /// That it is there; its UID.
+    Remains(Arc<str>),
+}
+
+impl Held {
+    pub(super) fn object(&self) -> Option<&Object> {
+        match self {
+            Self::Whole(object) => Some(object),
+            Self::Remains(_) => None,
+        }
+    }
+
+    pub(super) fn into_object(self) -> Option<Object> {
+        match self {
+            Self::Whole(object) => Some(object),
+            Self::Remains(_) => None,
+        }
+    }
+}
+
 /// The most objects in one piece.
 const MOST: usize = 512;
 
-type Piece = BTreeMap<Arc<str>, Object>;
+type Piece = BTreeMap<Arc<str>, Held>;
 
 /// Pieces by their lower bounds, the first of which is the empty text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names(Arc<BTreeMap<Arc<str>, Arc<Piece>>>);
 
 impl Names {
-    pub(super) fn get(&self, name: &str) -> Option<&Object> {
+    pub(super) fn get(&self, name: &str) -> Option<&Held> {
         let (_, piece) = self.0.range::<str, _>(up_to(name)).next_back()?;
         piece.get(name)
     }
 
-    pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Object> {
+    pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Held> {
         self.piece_mut(name)?.get_mut(name)
     }
 
-    pub(super) fn insert(&mut self, name: Arc<str>, object: Object) {
+    pub(super) fn insert(&mut self, name: Arc<str>, held: Held) {
         let Some(piece) = self.piece_mut(&name) else {
-            let first = Piece::from([(name, object)]);
+            let first = Piece::from([(name, held)]);
             Arc::make_mut(&mut self.0).insert(Arc::default(), Arc::new(first));
             return;
         };
-        piece.insert(name, object);
+        piece.insert(name, held);
         if piece.len() > MOST
             && let Some(middle) = piece.keys().nth(MOST / 2).cloned()
         {
@@ -44,7 +69,7 @@ impl Names {
         }
     }
 
-    pub(super) fn remove(&mut self, name: &str) -> Option<Object> {
+    pub(super) fn remove(&mut self, name: &str) -> Option<Held> {
         let piece = self.piece_mut(name)?;
         let old = piece.remove(name)?;
         if piece.is_empty() {
@@ -58,15 +83,15 @@ impl Names {
         let mut all = std::mem::take(self).into_sorted().into_iter();
         let pieces = Arc::make_mut(&mut self.0);
         loop {
-            let part: Vec<(Arc<str>, Object)> = all.by_ref().take(MOST / 4 * 3).collect();
+            let part: Vec<(Arc<str>, Held)> = all.by_ref().take(MOST / 4 * 3).collect();
             let Some((first, _)) = part.first() else { return };
             let bound = if pieces.is_empty() { Arc::default() } else { Arc::clone(first) };
             pieces.insert(bound, Arc::new(part.into_iter().collect()));
         }
     }
 
-    pub(super) fn values(&self) -> impl Iterator<Item = &Object> {
-        self.0.values().flat_map(|piece| piece.values())
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Held)> {
+        self.0.values().flat_map(|piece| piece.iter())
     }
 
     pub(super) fn len(&self) -> usize {
@@ -91,7 +116,7 @@ impl Names {
         }
     }
 
-    fn into_sorted(self) -> Vec<(Arc<str>, Object)> {
+    fn into_sorted(self) -> Vec<(Arc<str>, Held)> {
         let pieces = Arc::unwrap_or_clone(self.0).into_values();
         pieces.flat_map(|piece| Arc::unwrap_or_clone(piece).into_iter()).collect()
     }
@@ -112,14 +137,15 @@ mod tests {
     use crate::kind::Kind;
     use crate::store::Keep;
 
-    fn object(name: &str, number: usize) -> Object {
+    fn held(name: &str, number: usize) -> Held {
         let keep = Keep { annotations: AnnotationFilterKeys::new([], []), whole: [].into() };
         let value = json!({ "metadata": { "name": name, "namespace": "shop", "uid": number.to_string() } });
-        Object::from_value(Kind::Ingress, value, &keep).unwrap()
+        let object = Object::from_value(Kind::Ingress, value, &keep).unwrap();
+        if number.is_multiple_of(3) { Held::Remains(object.meta().uid.clone()) } else { Held::Whole(object) }
     }
 
-    fn shown<'a>(objects: impl Iterator<Item = &'a Object>) -> Vec<(String, String)> {
-        objects.map(|object| (object.meta().name.to_string(), object.meta().uid.to_string())).collect()
+    fn shown<'a>(names: impl Iterator<Item = (&'a Arc<str>, &'a Held)>) -> Vec<(String, Held)> {
+        names.map(|(name, held)| (name.to_string(), held.clone())).collect()
     }
 
     proptest! {
@@ -139,23 +165,23 @@ mod tests {
                         let (mine, theirs) = (names.get_mut(&name), plain.get_mut(&name));
                         prop_assert_eq!(mine.is_some(), theirs.is_some());
                         for there in mine.into_iter().chain(theirs) {
-                            *there = object(&name, number);
+                            *there = held(&name, number);
                         }
                     }
                     2 if number % 31 == 0 => {
-                        prop_assert_eq!(shown(clone.0.values()), clone.1);
-                        clone = (names.clone(), shown(plain.values()));
+                        prop_assert_eq!(shown(clone.0.iter()), clone.1);
+                        clone = (names.clone(), shown(plain.iter()));
                     }
                     _ => {
-                        names.insert(name.clone(), object(&name, number));
-                        plain.insert(name.clone(), object(&name, number));
+                        names.insert(name.clone(), held(&name, number));
+                        plain.insert(name.clone(), held(&name, number));
                     }
                 }
                 prop_assert_eq!(names.get(&name), plain.get(&name));
             }
-            prop_assert_eq!(shown(names.values()), shown(plain.values()));
+            prop_assert_eq!(shown(names.iter()), shown(plain.iter()));
             prop_assert_eq!((names.len(), names.is_empty()), (plain.len(), plain.is_empty()));
-            prop_assert_eq!(shown(clone.0.values()), clone.1);
+            prop_assert_eq!(shown(clone.0.iter()), clone.1);
             prop_assert!(names.0.values().all(|piece| piece.len() <= MOST));
         }
     }
@@ -165,10 +191,10 @@ mod tests {
         let mut names = Names::default();
         for number in 0..10_000 {
             let name = format!("n{number:05}");
-            names.insert(name.as_str().into(), object(&name, number));
+            names.insert(name.as_str().into(), held(&name, number));
         }
         let clone = names.clone();
-        names.insert("n05000".into(), object("n05000", 1));
+        names.insert("n05000".into(), held("n05000", 1));
         let shared = names.0.values().filter(|piece| clone.0.values().any(|other| Arc::ptr_eq(piece, other))).count();
         assert_eq!(shared + 1, names.0.len());
         assert!(names.0.len() > 20 && clone.get("n05000") != names.get("n05000"));
