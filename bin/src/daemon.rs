@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 use zonewright_core::catalog::Settings;
 use zonewright_core::clock::Clock;
-use zonewright_core::endpoint::{ObjectRef, Reporter};
+use zonewright_core::endpoint::{ObjectRef, Reporter, TypeMeta, Uid};
 use zonewright_core::name_policy::PermitAll;
 use zonewright_core::plan::Adoptable;
 use zonewright_core::shared::Shared;
@@ -284,11 +284,10 @@ fn file_store(settings: &Settings) -> Result<Option<Arc<dyn StateStore>>> {
 fn own_object() -> Option<ObjectRef> {
     let var = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     Some(ObjectRef {
-        api_version: Arc::from("v1"),
-        kind: Arc::from("Pod"),
+        types: TypeMeta::new("v1", "Pod"),
         namespace: Arc::from(var("POD_NAMESPACE")?),
         name: Arc::from(var("POD_NAME")?),
-        uid: Arc::from(var("POD_UID")?),
+        uid: Uid::from(&*var("POD_UID")?),
     })
 }
 

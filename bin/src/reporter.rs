@@ -131,14 +131,13 @@ impl Reporter for LogReporter {
 
 #[cfg(test)]
 mod tests {
-    use zonewright_core::endpoint::ObjectRef;
+    use zonewright_core::endpoint::{ObjectRef, TypeMeta};
 
     use super::*;
 
     fn note(who: &str, message: &str) -> Note {
-        let word = |text: &str| Arc::<str>::from(text);
-        let (kind, namespace, uid) = (word("Service"), word("shop"), word("1"));
-        let object = ObjectRef { api_version: word("v1"), kind, namespace, name: word(who), uid };
+        let types = TypeMeta::new("v1", "Service");
+        let object = ObjectRef { types, namespace: "shop".into(), name: who.into(), uid: "1".into() };
         Note::warning(&object, "Wrong", message)
     }
 

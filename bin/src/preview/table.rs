@@ -205,9 +205,8 @@ fn notes(page: &mut Page, preview: &Preview) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
-    use zonewright_core::endpoint::Note;
+    use zonewright_core::endpoint::{Note, TypeMeta, Uid};
     use zonewright_core::testing::{name, set};
     use zonewright_core::zone::{InstanceId, Zone};
     use zonewright_engine::{Changes, PassProblem};
@@ -215,9 +214,8 @@ mod tests {
     use super::*;
 
     fn object(who: &str) -> ObjectRef {
-        let word = |text: &str| Arc::<str>::from(text);
-        let (api_version, kind) = (word("v1"), word("Service"));
-        ObjectRef { api_version, kind, namespace: word("shop"), name: word(who), uid: word("") }
+        let types = TypeMeta::new("v1", "Service");
+        ObjectRef { types, namespace: "shop".into(), name: who.into(), uid: Uid::default() }
     }
 
     fn planned(change: Change, objects: &[&str], resource: Option<&str>, reason: &str) -> PlannedChange {

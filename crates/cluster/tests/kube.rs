@@ -15,7 +15,7 @@ use zonewright_cluster::{
     WatchSpec, connect, watch,
 };
 use zonewright_core::ErrorKind;
-use zonewright_core::endpoint::{Note, ObjectRef, Reporter};
+use zonewright_core::endpoint::{Note, ObjectRef, Reporter, TypeMeta};
 use zonewright_core::store::JournalStore;
 use zonewright_core::store::StateStore;
 use zonewright_testkit::kube::User;
@@ -214,8 +214,7 @@ async fn a_frozen_api_server_is_noticed() {
 
 fn note(reason: &'static str, message: &str) -> Note {
     let object = ObjectRef {
-        api_version: "v1".into(),
-        kind: "Service".into(),
+        types: TypeMeta::new("v1", "Service"),
         namespace: "default".into(),
         name: "web".into(),
         uid: "b7c1a5c4-0000-4000-8000-000000000001".into(),

@@ -25,13 +25,13 @@ pub const CHOICE: &str = "zonewright.dev/provider";
 /// assert!(!Chooser::new(&InstanceId::from("public")).takes(Some(&choice)));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Choice(Arc<[Arc<str>]>);
+pub struct Choice(Arc<Vec<Arc<str>>>);
 
 impl Choice {
     /// Reads a list of names; `None` if there is none in it.
     pub fn parse(text: &str) -> Option<Self> {
         let names: BTreeSet<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
-        (!names.is_empty()).then(|| Self(names.into_iter().map(Arc::from).collect()))
+        (!names.is_empty()).then(|| Self(Arc::new(names.into_iter().map(Arc::from).collect())))
     }
 
     /// The names, in order.

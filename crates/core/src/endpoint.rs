@@ -1,6 +1,7 @@
 //! What objects ask for: endpoints, where they come from, and what could not be read.
 
 mod extras;
+mod object;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,6 +10,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use extras::{EndpointExtras, Extras, Labels};
+pub use object::{ObjectRef, TypeMeta, Uid};
 use serde::{Deserialize, Serialize};
 use thin_vec::ThinVec;
 
@@ -61,37 +63,6 @@ impl From<BTreeSet<KindId>> for Kinds {
 impl<const N: usize> From<[KindId; N]> for Kinds {
     fn from(kinds: [KindId; N]) -> Self {
         Self(Arc::new(kinds.into()))
-    }
-}
-
-/// Points to one object of the cluster.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ObjectRef {
-    /// Group and version, e.g. `v1` or `networking.k8s.io/v1`.
-    pub api_version: Arc<str>,
-    /// Kind, e.g. `Service`.
-    pub kind: Arc<str>,
-    /// Namespace; empty for cluster-scoped objects.
-    pub namespace: Arc<str>,
-    /// `metadata.name`.
-    pub name: Arc<str>,
-    /// UID; empty where the object has none (a manifest that was never stored).
-    pub uid: Arc<str>,
-}
-
-impl ObjectRef {
-    /// Kind, namespace and name: what orders objects when nothing else does.
-    pub fn path(&self) -> (&str, &str, &str) {
-        (&self.kind, &self.namespace, &self.name)
-    }
-}
-
-impl fmt::Display for ObjectRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.namespace {
-            "" => write!(f, "{} {}", self.kind, self.name),
-            namespace => write!(f, "{} {namespace}/{}", self.kind, self.name),
-        }
     }
 }
 
@@ -199,13 +170,12 @@ impl From<&RecordData> for Targets {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zonewright_core::endpoint::{Endpoint, EndpointExtras, ObjectRef, Origin, Sharing, Targets};
+/// use zonewright_core::endpoint::{Endpoint, EndpointExtras, ObjectRef, Origin, Sharing, Targets, TypeMeta};
 /// use zonewright_core::record::SetId;
 /// use zonewright_core::{DnsName, RData, RecordType};
 ///
 /// let object = ObjectRef {
-///     api_version: "v1".into(),
-///     kind: "Service".into(),
+///     types: TypeMeta::new("v1", "Service"),
 ///     namespace: "shop".into(),
 ///     name: "web".into(),
 ///     uid: "5b1f".into(),

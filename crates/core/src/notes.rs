@@ -18,10 +18,10 @@ pub const LONGEST: usize = 1_000;
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use zonewright_core::endpoint::{Note, ObjectRef};
+/// # use zonewright_core::endpoint::{Note, ObjectRef, TypeMeta, Uid};
 /// # use zonewright_core::notes::Notes;
 /// # let word = |text: &str| Arc::<str>::from(text);
-/// # let object = ObjectRef { api_version: word("v1"), kind: word("Service"), namespace: word("a"), name: word("b"), uid: word("") };
+/// # let object = ObjectRef { types: TypeMeta::new("v1", "Service"), namespace: word("a"), name: word("b"), uid: Uid::default() };
 /// let mut notes = Notes::default();
 /// for n in 0..1_000 {
 ///     notes.add(Note::warning(&object, "InvalidHostname", format!("name {n} is wrong")));

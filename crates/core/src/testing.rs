@@ -6,7 +6,7 @@ pub mod documents;
 
 use std::sync::Arc;
 
-use crate::endpoint::{Endpoint, Extras, KindId, Mapped, ObjectRef, Origin, Sharing, Targets};
+use crate::endpoint::{Endpoint, Extras, KindId, Mapped, ObjectRef, Origin, Sharing, Targets, TypeMeta, Uid};
 use crate::name::DnsName;
 use crate::rdata::RData;
 use crate::record::{RecordSet, Ttl};
@@ -40,11 +40,10 @@ fn parts(line: &str) -> (DnsName, RecordType, Option<Ttl>, Vec<RData>) {
 /// The object `Kind ns/who`, with the UID `uid-who`.
 pub fn object(kind: &str, who: &str) -> ObjectRef {
     ObjectRef {
-        api_version: Arc::from("v1"),
-        kind: Arc::from(kind),
+        types: TypeMeta::new("v1", kind),
         namespace: Arc::from("ns"),
         name: Arc::from(who),
-        uid: Arc::from(format!("uid-{who}")),
+        uid: Uid::from(&*format!("uid-{who}")),
     }
 }
 

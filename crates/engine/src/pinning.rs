@@ -46,7 +46,7 @@ fn line(endpoint: &Endpoint) -> String {
     };
     let object = &endpoint.origin.object;
     serde_json::json!([
-        [endpoint.origin.source, object.kind, object.namespace, object.name],
+        [&endpoint.origin.source, object.kind(), &object.namespace, &object.name],
         [endpoint.rtype.to_string(), endpoint.extras.set_id.as_ref().map(SetId::as_str)],
         [endpoint.ttl.map(zonewright_core::record::Ttl::secs)],
         targets,

@@ -110,6 +110,7 @@ fn first_word(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use zonewright_core::endpoint::{TypeMeta, Uid};
     use zonewright_core::testing::set;
 
     use super::*;
@@ -117,8 +118,8 @@ mod tests {
     #[test]
     fn the_reason_of_what_cannot_be_written_is_the_note_about_it() {
         let word = |text: &str| std::sync::Arc::<str>::from(text);
-        let (api_version, kind) = (word("v1"), word("Service"));
-        let object = ObjectRef { api_version, kind, namespace: word("a"), name: word("b"), uid: word("") };
+        let types = TypeMeta::new("v1", "Service");
+        let object = ObjectRef { types, namespace: word("a"), name: word("b"), uid: Uid::default() };
         let note = |text: &str| Note::warning(&object, "CnameAtApex", text);
         let notes = [note("b.example A: other"), note("a.example AAAA: wrong"), note("a.example A: right")];
         let mut preview = Preview::default();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 use zonewright_core::claim_text::reads_as_claim;
-use zonewright_core::endpoint::{Endpoint, EndpointExtras, ObjectRef, Origin, Sharing, Targets};
+use zonewright_core::endpoint::{Endpoint, EndpointExtras, ObjectRef, Origin, Sharing, Targets, TypeMeta};
 use zonewright_core::options::Properties;
 use zonewright_core::rdata::Txt;
 use zonewright_core::{DnsName, RData, RecordType, Ttl};
@@ -159,8 +159,7 @@ pub fn resource(namespace: &str, name: &str) -> Arc<str> {
 /// The object, for events and claims.
 pub fn object(record: &DnsRecord) -> ObjectRef {
     ObjectRef {
-        api_version: "extensions.gardener.cloud/v1alpha1".into(),
-        kind: "DNSRecord".into(),
+        types: TypeMeta::new("extensions.gardener.cloud/v1alpha1", "DNSRecord"),
         namespace: record.metadata.namespace.as_str().into(),
         name: record.metadata.name.as_str().into(),
         uid: record.metadata.uid.as_str().into(),

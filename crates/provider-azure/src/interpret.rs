@@ -35,7 +35,7 @@ pub(crate) fn interpret(endpoint: &Endpoint) -> Interpretation {
 
 #[cfg(test)]
 mod tests {
-    use zonewright_core::endpoint::{EndpointExtras, ObjectRef, Origin, Sharing, Targets};
+    use zonewright_core::endpoint::{EndpointExtras, ObjectRef, Origin, Sharing, Targets, TypeMeta};
     use zonewright_core::{DnsName, RData, RecordType};
 
     use super::*;
@@ -43,11 +43,10 @@ mod tests {
     fn read(stated: &[(&str, &str)]) -> (Vec<String>, usize) {
         let text = |text: &str| Arc::<str>::from(text);
         let object = ObjectRef {
-            api_version: text("v1"),
-            kind: text("Service"),
+            types: TypeMeta::new("v1", "Service"),
             namespace: text("shop"),
             name: text("web"),
-            uid: text("1"),
+            uid: "1".into(),
         };
         let endpoint = Endpoint {
             name: DnsName::parse("www.example.org").unwrap(),

@@ -31,7 +31,7 @@ pub(crate) fn interpret(endpoint: &Endpoint) -> Interpretation {
 
 #[cfg(test)]
 mod tests {
-    use zonewright_core::endpoint::{EndpointExtras, ObjectRef, Origin, Sharing, Targets};
+    use zonewright_core::endpoint::{EndpointExtras, ObjectRef, Origin, Sharing, Targets, TypeMeta};
     use zonewright_core::{DnsName, RData, RecordType};
 
     use super::*;
@@ -39,11 +39,10 @@ mod tests {
     fn endpoint(proxied: &str) -> Endpoint {
         let text = |text: &str| Arc::<str>::from(text);
         let object = ObjectRef {
-            api_version: text("v1"),
-            kind: text("Service"),
+            types: TypeMeta::new("v1", "Service"),
             namespace: text("shop"),
             name: text("web"),
-            uid: text("1"),
+            uid: "1".into(),
         };
         Endpoint {
             name: DnsName::parse("www.example.org").unwrap(),

@@ -1,4 +1,4 @@
-use zonewright_core::endpoint::{EndpointExtras, ObjectRef, Origin, Sharing};
+use zonewright_core::endpoint::{EndpointExtras, ObjectRef, Origin, Sharing, TypeMeta};
 use zonewright_core::record::{Routing, SetId};
 use zonewright_core::zone::InstanceId;
 
@@ -13,8 +13,7 @@ fn zone() -> Zone {
 
 fn endpoint(name: &str, rtype: RecordType, target: &str, properties: &[(&str, &str)]) -> Endpoint {
     let object = ObjectRef {
-        api_version: "v1".into(),
-        kind: "Service".into(),
+        types: TypeMeta::new("v1", "Service"),
         namespace: "shop".into(),
         name: "web".into(),
         uid: "".into(),

@@ -108,6 +108,8 @@ pub(crate) struct Truth {
     pub(crate) zones: Vec<Content>,
     /// How names of claims are made; where claims move, by which of both ways does not matter for a right.
     pub(crate) affixes: Vec<Affix>,
+    /// Whether somebody put a claim where old ones stand: then a record may have two.
+    pub(crate) aged: bool,
     /// Where claims are, if not in the zones: objects, or the rows of a table.
     pub(crate) objects: Option<Objects>,
     pub(crate) parties: Vec<Party>,
@@ -195,6 +197,7 @@ impl Truth {
             profile,
             zones: zones.collect(),
             affixes: affixes.into_iter().collect(),
+            aged: false,
             objects: None,
             parties,
             ledgers: BTreeMap::new(),
@@ -285,6 +288,14 @@ impl Truth {
             }
         }
         places
+    }
+
+    /// Where the claim of the old format on `key` stands for whom the one with a type stands at `typed`.
+    pub(crate) fn old_place(&self, key: &RecordKey, typed: &RecordKey, apex: &DnsName) -> Option<RecordKey> {
+        let all = self.affixes.iter().map(|affix| affix.places(key, apex));
+        let mut same = all.filter(|places| places.iter().any(|(place, is_typed)| *is_typed && place == typed));
+        let old = same.next()?.into_iter().find(|(_, is_typed)| !is_typed)?.0;
+        old.name.is_within(apex).then_some(old)
     }
 
     fn touch(&mut self, author: Author, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use zonewright_core::endpoint::KindId;
+use zonewright_core::endpoint::{KindId, TypeMeta};
 
 /// Hands the table of kinds to another macro: `Variant("group", "version", "plural", "Kind", namespaced) => Shape`.
 macro_rules! every_kind {
@@ -154,15 +154,10 @@ impl Kind {
         NAMES.get(&self).map_or_else(|| self.new_id(), |names| Arc::clone(&names.id))
     }
 
-    /// What [`KindSpec::api_version`] says.
-    pub fn api_version(self) -> Arc<str> {
-        NAMES.get(&self).map_or_else(|| self.spec().api_version().into(), |names| Arc::clone(&names.api_version))
-    }
-
-    /// A name of the kind: the one in the table, where that is the same.
-    pub fn named(self, name: &str) -> Arc<str> {
-        let known = NAMES.get(&self).filter(|names| *names.name == *name);
-        known.map_or_else(|| name.into(), |names| Arc::clone(&names.name))
+    /// API version and kind of an object of this kind which is called `name`: those of the table, where they are the same.
+    pub fn type_meta(self, name: &str) -> Arc<TypeMeta> {
+        let known = NAMES.get(&self).filter(|names| *names.types.kind == *name);
+        known.map_or_else(|| TypeMeta::new(self.spec().api_version(), name), |names| Arc::clone(&names.types))
     }
 
     fn new_id(self) -> KindId {
@@ -187,15 +182,14 @@ impl Kind {
 
 /// How a kind is called, once for all of its objects.
 struct Names {
-    api_version: Arc<str>,
-    name: Arc<str>,
+    types: Arc<TypeMeta>,
     id: KindId,
 }
 
 static NAMES: LazyLock<BTreeMap<Kind, Names>> = LazyLock::new(|| {
     let of = |kind: &Kind| {
         let spec = kind.spec();
-        (*kind, Names { api_version: spec.api_version().into(), name: spec.name.into(), id: kind.new_id() })
+        (*kind, Names { types: TypeMeta::new(spec.api_version(), spec.name), id: kind.new_id() })
     };
     KINDS.iter().map(of).collect()
 });

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use zonewright_core::endpoint::ObjectRef;
+use zonewright_core::endpoint::{ObjectRef, Uid};
 
 use self::names::{Held, Names};
 use crate::annotations::AnnotationFilterKeys;
@@ -340,7 +340,7 @@ impl Store {
         let tables = self.tables.get_mut(&key.kind).map(Arc::make_mut).filter(|_| there);
         let names = tables.and_then(|table| table.get_mut(&key.namespace));
         if let Some(held) = names.and_then(|names| names.get_mut(&key.name)) {
-            *held = Held::Remains(Arc::clone(&mapped.meta().uid));
+            *held = Held::Remains(mapped.meta().uid.clone());
         }
         there
     }
@@ -438,9 +438,9 @@ impl Store {
 }
 
 /// The metadata of an object of which nothing is left but who it is.
-fn bare(key: &ObjectKey, uid: &Arc<str>) -> Meta {
+fn bare(key: &ObjectKey, uid: &Uid) -> Meta {
     let ObjectKey { namespace, name, .. } = key.clone();
-    Meta { namespace, name, uid: Arc::clone(uid), ..Meta::default() }
+    Meta { namespace, name, uid: uid.clone(), ..Meta::default() }
 }
 
 impl FromIterator<Object> for Store {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use zonewright_core::endpoint::{Mapped, Note, ObjectRef, Unknown};
+use zonewright_core::endpoint::{Mapped, Note, ObjectRef, Uid, Unknown};
 
 use crate::feed::Unreadable;
 use crate::kind::Kind;
@@ -23,7 +23,7 @@ const UNREADABLE_OBJECT: &str = "UnreadableObject";
 /// What is known of an object that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Flaw {
-    uid: Arc<str>,
+    uid: Uid,
     error: Arc<str>,
 }
 
@@ -58,7 +58,7 @@ impl Unread {
     pub(crate) fn mapped(&self, role: &SourceRole, key: &ObjectKey) -> Option<(ObjectRef, Mapped)> {
         let flaw = self.0.get(key).filter(|_| !key.name.is_empty())?;
         let (namespace, name) = (Arc::clone(&key.namespace), Arc::clone(&key.name));
-        let meta = Meta { namespace, name, uid: Arc::clone(&flaw.uid), ..Meta::default() };
+        let meta = Meta { namespace, name, uid: flaw.uid.clone(), ..Meta::default() };
         let object = meta.object_ref(key.kind);
         let reason = format!("it cannot be read: {}", flaw.error);
         let text = format!("{reason}; what is published for this object stays as it is");

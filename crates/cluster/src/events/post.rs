@@ -213,8 +213,8 @@ fn event(note: &Note, instance: &str) -> Event {
     let object = &note.object;
     let namespace = namespace(note).to_owned();
     let regarding = ObjectReference {
-        api_version: Some(object.api_version.to_string()),
-        kind: Some(object.kind.to_string()),
+        api_version: Some(object.types.api_version.to_string()),
+        kind: Some(object.kind().to_string()),
         namespace: Some(object.namespace.to_string()).filter(|namespace| !namespace.is_empty()),
         name: Some(object.name.to_string()),
         uid: Some(object.uid.to_string()),

@@ -4,7 +4,7 @@ use std::future::{pending, ready};
 
 use serde_json::Value;
 use tokio::time::Instant;
-use zonewright_core::endpoint::{ObjectRef, Reporter};
+use zonewright_core::endpoint::{ObjectRef, Reporter, TypeMeta, Uid};
 
 use super::*;
 use crate::events::{EventReporter, EventTally, QUEUE};
@@ -14,11 +14,10 @@ const POST: &str = "POST /apis/events.k8s.io/v1/namespaces/shop/events";
 
 pub(in crate::events) fn note(object: &str, reason: &'static str, message: &str) -> Note {
     let object = ObjectRef {
-        api_version: "v1".into(),
-        kind: "Service".into(),
+        types: TypeMeta::new("v1", "Service"),
         namespace: "shop".into(),
         name: object.into(),
-        uid: format!("uid-{object}").into(),
+        uid: Uid::from(&*format!("uid-{object}")),
     };
     Note::warning(&object, reason, message)
 }

@@ -1,12 +1,11 @@
 //! What was reported lately: by digest, so that the memory of it is small and bounded; and how much of which object.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
-use zonewright_core::endpoint::Note;
+use zonewright_core::endpoint::{Note, Uid};
 
 use crate::bucket::turn;
 
@@ -29,13 +28,13 @@ pub(super) struct Recent(HashMap<Fingerprint, Instant>);
 
 /// When the share of each object, by its UID, would be whole again.
 #[derive(Debug, Default)]
-pub(super) struct Shares(HashMap<Arc<str>, Instant>);
+pub(super) struct Shares(HashMap<Uid, Instant>);
 
 impl Fingerprint {
     /// The same in every process, so that an event of an earlier one is found again by its name.
     pub(super) fn of(note: &Note) -> Self {
         let mut hash = Sha256::new();
-        for part in [&*note.object.uid, note.reason, &note.message] {
+        for part in [&*note.object.uid.to_string(), note.reason, &note.message] {
             hash.update(part);
             hash.update([0]);
         }

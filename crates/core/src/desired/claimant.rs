@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::endpoint::ObjectRef;
+use crate::endpoint::{ObjectRef, TypeMeta};
 
 /// One object as one source reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,13 +17,12 @@ pub(super) struct Claimant {
 #[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Reading {
     source: Arc<str>,
-    api_version: Arc<str>,
-    kind: Arc<str>,
+    types: Arc<TypeMeta>,
 }
 
 impl fmt::Display for Claimant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = &self.reading.kind;
+        let kind = &self.reading.types.kind;
         match &*self.namespace {
             "" => write!(f, "{kind} {}", self.name),
             namespace => write!(f, "{kind} {namespace}/{}", self.name),
@@ -37,13 +36,11 @@ pub(super) struct Claimants(Vec<Arc<Reading>>);
 
 impl Claimants {
     pub(super) fn claimant(&mut self, source: &Arc<str>, object: &ObjectRef) -> Claimant {
-        let ObjectRef { api_version, kind, namespace, name, uid: _ } = object;
-        let is =
-            |known: &&Arc<Reading>| known.source == *source && known.api_version == *api_version && known.kind == *kind;
+        let ObjectRef { types, namespace, name, uid: _ } = object;
+        let is = |known: &&Arc<Reading>| known.source == *source && known.types == *types;
         let known = self.0.iter().find(is).cloned();
         let reading = known.unwrap_or_else(|| {
-            let reading = Reading { source: source.clone(), api_version: api_version.clone(), kind: kind.clone() };
-            let reading = Arc::new(reading);
+            let reading = Arc::new(Reading { source: source.clone(), types: types.clone() });
             self.0.push(reading.clone());
             reading
         });

@@ -1,4 +1,5 @@
 use super::*;
+use crate::endpoint::TypeMeta;
 use crate::testing::{mapped, name, object};
 
 fn update(objects: Vec<(&str, Option<Mapped>)>, complete: bool) -> Update {
@@ -72,7 +73,7 @@ fn objects_of_one_name_in_two_groups_are_two() {
     let mut desired = Desired::default();
     let mut both = update(vec![("a", Some(mapped("Service", "a", &["a.example A 192.0.2.1"])))], false);
     let mut other = both.objects[0].clone();
-    other.object.api_version = Arc::from("other.example/v1");
+    other.object.types = TypeMeta::new("other.example/v1", other.object.kind().clone());
     other.state = ObjectState::Present(Arc::new(mapped("Service", "a", &["b.example A 192.0.2.1"])));
     both.objects.push(other);
     desired.take(both, Timestamp(1));

@@ -73,7 +73,7 @@ impl fmt::Display for Subject {
 impl ObjectName {
     /// Whether this object is meant.
     pub fn means(&self, object: &ObjectRef) -> bool {
-        self.is_kind(&object.kind) && *self.namespace == *object.namespace && *self.name == *object.name
+        self.is_kind(object.kind()) && *self.namespace == *object.namespace && *self.name == *object.name
     }
 
     /// Whether objects of this kind are meant, whatever the case, and in the plural too.

@@ -11,7 +11,9 @@ use tracing::warn;
 use zonewright_core::capability::Capability;
 use zonewright_core::change::{Change, Group, Step};
 use zonewright_core::contend::Wanted;
-use zonewright_core::endpoint::{Endpoint, EndpointExtras, Labels, Note, ObjectRef, Origin, Sharing, Targets};
+use zonewright_core::endpoint::{
+    Endpoint, EndpointExtras, Labels, Note, ObjectRef, Origin, Sharing, Targets, TypeMeta, Uid,
+};
 use zonewright_core::interpret::{Interpretation, Interpreted, has_identifier, interpret};
 use zonewright_core::lower::{Lowered, lower};
 use zonewright_core::options::OptionReader;
@@ -332,11 +334,10 @@ fn published_as(form: Endpoint) -> Wanted {
 fn caller() -> Arc<Origin> {
     let text = Arc::from("webhook");
     let object = ObjectRef {
-        api_version: Arc::from(""),
-        kind: Arc::clone(&text),
+        types: TypeMeta::new("", Arc::clone(&text)),
         namespace: Arc::from(""),
         name: Arc::from("caller"),
-        uid: Arc::from(""),
+        uid: Uid::default(),
     };
     Arc::new(Origin { source: text, rank: 0, object, created: None, choice: None })
 }

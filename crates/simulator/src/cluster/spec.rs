@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use zonewright_core::choice::Choice;
 use zonewright_core::endpoint::{
-    Endpoint, EndpointExtras, Mapped, ObjectPolicy, ObjectRef, Origin, Pending, Sharing, Targets, Unknown,
+    Endpoint, EndpointExtras, Mapped, ObjectPolicy, ObjectRef, Origin, Pending, Sharing, Targets, TypeMeta, Uid,
+    Unknown,
 };
 use zonewright_core::record::Routing;
 use zonewright_core::{DnsName, RData, RecordKey, Ttl};
@@ -81,11 +82,10 @@ pub(super) fn label(id: Id) -> String {
 
 pub(super) fn object(id: Id) -> ObjectRef {
     ObjectRef {
-        api_version: Arc::from("v1"),
-        kind: Arc::from(if id.kind == 0 { "Service" } else { "Ingress" }),
+        types: TypeMeta::new("v1", if id.kind == 0 { "Service" } else { "Ingress" }),
         namespace: Arc::from("ns"),
         name: Arc::from(format!("o{}", id.number)),
-        uid: Arc::from(""),
+        uid: Uid::default(),
     }
 }
 

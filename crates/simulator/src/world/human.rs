@@ -49,7 +49,6 @@ impl World {
         let apex = truth.zones[zone].zone.name.clone();
         let mut places = truth.places(zone, key);
         places.retain(|(place, _)| place.name.is_within(&apex));
-        let old = places.iter().find(|(_, typed)| !typed).map(|(place, _)| place.clone());
         let places: Vec<RecordKey> = places.into_iter().map(|(place, _)| place).collect();
         // Where claims move, people go by where one stands.
         let holds_text = |place: &&RecordKey| truth.zones[zone].sets.contains_key(place);
@@ -57,6 +56,7 @@ impl World {
         let place = places.iter().find(holds_text).or(first).cloned();
         let claim = place.as_ref().and_then(|place| truth.zones[zone].sets.get(place).cloned());
         let claim_to_age = claim.clone().filter(|_| *edit == ManualEdit::Age);
+        let old = claim_to_age.as_ref().and_then(|claim| truth.old_place(key, &claim.key, &apex));
         let change = match edit {
             ManualEdit::Age => None,
             ManualEdit::Write(data) => write(&truth, zone, key, data),
@@ -99,6 +99,7 @@ impl World {
         };
         let changes: Vec<_> = aged.into_iter().flatten().chain(change).collect();
         if !changes.is_empty() && changes.iter().all(legal) {
+            truth.aged |= *edit == ManualEdit::Age;
             truth.foreign(Author::Human, zone, &changes);
         }
     }

@@ -14,6 +14,7 @@ pub mod watch;
 use std::sync::Arc;
 
 use tokio::time::Instant;
+use zonewright_core::endpoint::Uid;
 
 use crate::kind::Kind;
 use crate::store::{Object, ObjectKey};
@@ -24,7 +25,7 @@ pub struct Unreadable {
     /// Which object it is; with an empty name if not even that can be determined.
     pub key: ObjectKey,
     /// Its UID; empty if that cannot be determined.
-    pub uid: Arc<str>,
+    pub uid: Uid,
     /// Which field is wrong, and what was expected.
     pub error: Arc<str>,
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use zonewright_cluster::{Cluster, WatchEvent, WatchSpec};
+use zonewright_core::endpoint::Uid;
 
 use crate::feed::{FeedEvent, Unreadable};
 use crate::kind::Kind;
@@ -149,8 +150,8 @@ fn unreadable(key: ObjectKey, uid: &str, error: &str) -> Unreadable {
     if key.name.is_empty() {
         let key = ObjectKey::new(key.kind, "", "");
         tracing::warn!(kind = %key.kind.id(), error, "not even the name of an object can be read; nothing of its kind is deleted");
-        return Unreadable { key, uid: Arc::default(), error: Arc::from(error) };
+        return Unreadable { key, uid: Uid::default(), error: Arc::from(error) };
     }
     tracing::warn!(object = %key, error, "the object cannot be read; what is published for it stays");
-    Unreadable { key, uid: Arc::from(uid), error: Arc::from(error) }
+    Unreadable { key, uid: Uid::from(uid), error: Arc::from(error) }
 }

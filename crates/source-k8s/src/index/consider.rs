@@ -13,7 +13,7 @@ impl Index {
     /// A snapshot to consider a subject in, without the index.
     pub(crate) fn snapshot_for(&self, subject: &Subject) -> Snapshot {
         let reported = self.reported.iter().filter_map(|(reader, reported)| {
-            let object = reported.who.at(&reader);
+            let object = reported.object(&reader);
             concerns(subject, &object, &reported.mapped).then(|| (reader, object, Arc::clone(&reported.mapped)))
         });
         Snapshot {

@@ -7,7 +7,7 @@ use zonewright_core::endpoint::{Mapped, ObjectRef};
 use zonewright_core::source::{ObjectState, ObjectUpdate, Review, Update};
 
 use super::Index;
-use super::reported::{Reported, Who};
+use super::reported::Reported;
 use crate::batch::{BatchItem, MappedItem, Mapping, MappingBatch};
 use crate::kind::Kind;
 use crate::lookup::Dependency;
@@ -89,7 +89,7 @@ impl Index {
         let state = |reported: &Reported| ObjectState::Present(Arc::clone(&reported.mapped));
         let objects = part
             .iter()
-            .map(|(reader, reported)| self.update(reader, reported.who.at(reader), state(reported)))
+            .map(|(reader, reported)| self.update(reader, reported.object(reader), state(reported)))
             .collect();
         self.reviewed = part.last().map(|(reader, _)| reader.clone()).filter(|_| !last);
         self.compact(self.laid_out / 4);
@@ -110,7 +110,7 @@ impl Index {
 
     fn snapshot(&self) -> impl Iterator<Item = ObjectUpdate> {
         self.reported.iter().map(|(reader, reported)| {
-            self.update(&reader, reported.who.at(&reader), ObjectState::Present(Arc::clone(&reported.mapped)))
+            self.update(&reader, reported.object(&reader), ObjectState::Present(Arc::clone(&reported.mapped)))
         })
     }
 
@@ -149,7 +149,7 @@ impl Index {
 
     fn report_gone(&mut self, reader: &Reader, tombstone: bool) -> Option<ObjectUpdate> {
         let reported = self.reported.remove(reader)?;
-        Some(self.update(reader, reported.who.at(reader), ObjectState::Gone { tombstone }))
+        Some(self.update(reader, reported.object(reader), ObjectState::Gone { tombstone }))
     }
 
     fn take_over_one(
@@ -186,8 +186,7 @@ impl Index {
         tombstone: bool,
         updates: &mut Vec<ObjectUpdate>,
     ) {
-        let who = Who::new(reader, &reference);
-        if self.reported.get(reader).is_some_and(|reported| reported.who != who) {
+        if self.reported.get(reader).is_some_and(|reported| reported.object(reader) != reference) {
             updates.extend(self.report_gone(reader, tombstone));
         }
         let Mapped { endpoints, pending, unknown, notes, other_prefix, kinds: _ } = &mapped;
@@ -202,7 +201,7 @@ impl Index {
             _ => {}
         }
         let mapped = Arc::new(mapped);
-        self.reported.insert(reader, Reported { who, mapped: Arc::clone(&mapped) });
+        self.reported.insert(reader, Reported::new(reader, reference.clone(), Arc::clone(&mapped)));
         updates.push(self.update(reader, reference, ObjectState::Present(mapped)));
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use zonewright_core::endpoint::{Mapped, ObjectRef};
 
 use crate::kind::Kind;
+use crate::objects::Meta;
 use crate::readers::Reader;
 use crate::role::SourceRole;
 use crate::store::ObjectKey;
@@ -16,40 +17,30 @@ use crate::store::ObjectKey;
 /// What was reported of one object.
 #[derive(Debug)]
 pub(super) struct Reported {
-    pub(super) who: Who,
+    /// Who it is, where that is not [implied].
+    object: Option<Box<ObjectRef>>,
     pub(super) mapped: Arc<Mapped>,
 }
 
-/// The object that something was reported of, as far as its reader does not say who it is.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Who {
-    /// All but the UID is as the reader's key says.
-    Usual(Arc<str>),
-    /// Anything else.
-    Other(Box<ObjectRef>),
+impl Reported {
+    pub(super) fn new(reader: &Reader, object: ObjectRef, mapped: Arc<Mapped>) -> Self {
+        let object = (implied(reader, &mapped) != object).then(|| Box::new(object));
+        Self { object, mapped }
+    }
+
+    /// The object that it was reported of.
+    pub(super) fn object(&self, reader: &Reader) -> ObjectRef {
+        self.object.as_deref().cloned().unwrap_or_else(|| implied(reader, &self.mapped))
+    }
 }
 
-impl Who {
-    pub(super) fn new(reader: &Reader, object: &ObjectRef) -> Self {
-        let usual = Self::Usual(object.uid.clone());
-        if usual.at(reader) == *object { usual } else { Self::Other(Box::new(object.clone())) }
-    }
-
-    pub(super) fn at(&self, reader: &Reader) -> ObjectRef {
-        match self {
-            Self::Usual(uid) => {
-                let ObjectKey { kind, namespace, name } = &reader.key;
-                ObjectRef {
-                    api_version: kind.api_version(),
-                    kind: kind.named(kind.spec().name),
-                    namespace: namespace.clone(),
-                    name: name.clone(),
-                    uid: uid.clone(),
-                }
-            }
-            Self::Other(object) => (**object).clone(),
-        }
-    }
+/// Who the object is by its first endpoint; else by its reader's key, without a UID.
+fn implied(reader: &Reader, mapped: &Mapped) -> ObjectRef {
+    let asks = mapped.endpoints.first().map(|endpoint| endpoint.origin.object.clone());
+    asks.unwrap_or_else(|| {
+        let ObjectKey { kind, namespace, name } = reader.key.clone();
+        Meta { namespace, name, ..Meta::default() }.object_ref(kind)
+    })
 }
 
 /// What a source reported of the objects of one namespace, by name.
@@ -146,7 +137,26 @@ mod tests {
     }
 
     fn reported() -> Reported {
-        Reported { who: Who::Usual(Arc::default()), mapped: Arc::default() }
+        Reported { object: None, mapped: Arc::default() }
+    }
+
+    #[test]
+    fn an_object_is_who_it_was_reported_as() {
+        let reader = reader(0, "a", "x");
+        let asks: Mapped = zonewright_core::testing::mapped("Service", "y", &["y.example A 192.0.2.1"]);
+        let asking = asks.endpoints[0].origin.object.clone();
+        let plain = ObjectKey::new(Kind::Service, "a", "x");
+        let bare = |uid: &str| {
+            let (namespace, name) = (plain.namespace.clone(), plain.name.clone());
+            Meta { namespace, name, uid: uid.into(), ..Meta::default() }.object_ref(Kind::Service)
+        };
+        for mapped in [Mapped::default(), asks].map(Arc::new) {
+            for object in [bare(""), bare("u-1"), asking.clone()] {
+                let reported = Reported::new(&reader, object.clone(), mapped.clone());
+                assert_eq!(reported.object(&reader), object);
+            }
+        }
+        assert!(Reported::new(&reader, bare(""), Arc::default()).object.is_none());
     }
 
     #[test]
@@ -177,6 +187,6 @@ mod tests {
 
     #[test]
     fn an_entry_is_small() {
-        assert_eq!(size_of::<(Arc<str>, Reported)>(), 40);
+        assert_eq!(size_of::<(Arc<str>, Reported)>(), 32);
     }
 }

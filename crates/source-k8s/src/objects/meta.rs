@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use zonewright_core::endpoint::ObjectRef;
+use zonewright_core::endpoint::{ObjectRef, Uid};
 
 use super::{TextMap, nullable};
 use crate::kind::Kind;
@@ -21,7 +21,7 @@ pub struct Meta {
     pub name: Arc<str>,
     /// UID; empty in a manifest that was never stored.
     #[serde(deserialize_with = "nullable")]
-    pub uid: Arc<str>,
+    pub uid: Uid,
     /// Creation time in seconds since 1970; `None` in a manifest, or where it is no RFC 3339 time.
     #[serde(rename = "creationTimestamp", deserialize_with = "seconds")]
     pub created: Option<i64>,
@@ -46,8 +46,7 @@ impl Meta {
     /// Points to this object of `kind`.
     pub fn object_ref(&self, kind: Kind) -> ObjectRef {
         ObjectRef {
-            api_version: kind.api_version(),
-            kind: kind.named(self.kind_name(kind)),
+            types: kind.type_meta(self.kind_name(kind)),
             namespace: self.namespace.clone(),
             name: self.name.clone(),
             uid: self.uid.clone(),

@@ -96,14 +96,17 @@ mod tests {
             "namespace": "ns", "name": "web", "uid": "u-1", "creationTimestamp": "2024-01-01T00:00:00Z", "managedFields": [{}],
             "labels": {"b": "2", "a": "1"}, "annotations": {"x": "y", "z": null}, "deletionTimestamp": "2024-01-02T00:00:00Z"}}));
         let meta = &service.metadata;
-        assert_eq!((&*meta.namespace, &*meta.name, &*meta.uid), ("ns", "web", "u-1"));
+        assert_eq!((&*meta.namespace, &*meta.name, &meta.uid), ("ns", "web", &"u-1".into()));
         assert_eq!(meta.created, Some(1_704_067_200));
         assert!(meta.deleting);
         assert_eq!(meta.labels.iter().collect::<Vec<_>>(), [("a", "1"), ("b", "2")]);
         assert_eq!(meta.annotations.get("z"), Some(""));
         let reference = meta.object_ref(Kind::Service);
-        assert_eq!((&*reference.api_version, &*reference.kind), ("v1", "Service"));
-        assert_eq!(&*read::<Ingress>(json!({})).metadata.object_ref(Kind::Ingress).api_version, "networking.k8s.io/v1");
+        assert_eq!((&*reference.types.api_version, &**reference.kind()), ("v1", "Service"));
+        assert_eq!(
+            &*read::<Ingress>(json!({})).metadata.object_ref(Kind::Ingress).types.api_version,
+            "networking.k8s.io/v1"
+        );
     }
 
     #[test]

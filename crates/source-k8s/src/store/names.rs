@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use zonewright_core::endpoint::Uid;
+
 use super::Object;
 
 /// What is held of one object.
@@ -16,7 +18,7 @@ pub(super) enum Held {
     /// All that mappers read.
     Whole(Object),
     /// That it is there; its UID.
-    Remains(Arc<str>),
+    Remains(Uid),
 }
 
 impl Held {

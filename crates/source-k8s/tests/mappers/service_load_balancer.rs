@@ -149,7 +149,7 @@ fn origin_and_label() {
     assert_eq!(endpoint.resource.as_deref(), Some("service/testing/foo1.2.3.4"), "S55");
     assert_eq!((&*endpoint.origin.source, endpoint.origin.rank), ("service", 1));
     assert_eq!(endpoint.origin.object.to_string(), "Service testing/foo1.2.3.4");
-    assert_eq!((&*endpoint.origin.object.uid, endpoint.origin.created), ("u-1", Some(1_704_067_200)));
+    assert_eq!((&endpoint.origin.object.uid, endpoint.origin.created), (&"u-1".into(), Some(1_704_067_200)));
     assert_eq!((endpoint.sharing, endpoint.policy), (Sharing::Holder, Some(ObjectPolicy::Retain)));
     assert_eq!(mapped.kinds, [Kind::Service.id()].into());
 

@@ -166,7 +166,7 @@ async fn files_are_read_at_the_start() {
     let unread: Vec<_> = unread.iter().map(|one| (one.line, &*one.api_version, &*one.kind)).collect();
     assert_eq!(unread, [(1, "v1", "ConfigMap")]);
     let object = &lab.engine.objects.keys().next().unwrap().1;
-    assert_eq!((&*object.namespace, &*object.uid), ("default", ""));
+    assert_eq!((&*object.namespace, object.uid.is_empty()), ("default", true));
 }
 
 #[tokio::test]

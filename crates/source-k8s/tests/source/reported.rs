@@ -111,7 +111,7 @@ fn an_object_made_anew_is_another_object() {
         engine.take(index.take(false));
         apply(&mut index, events);
         assert_eq!(engine.take(index.take(false)), gone("Ingress a/web", tombstone));
-        let uids: Vec<&str> = engine.objects.keys().map(|(_, object)| &*object.uid).collect();
+        let uids: Vec<String> = engine.objects.keys().map(|(_, object)| object.uid.to_string()).collect();
         assert_eq!(uids, ["2"]);
     }
 }
@@ -175,7 +175,10 @@ fn an_unreadable_object_is_reported_with_its_label() {
     engine.take(index.take(false));
     assert_eq!(unknown(&engine), ["service/a/web: it cannot be read: spec: expected a map"]);
     let notes: Vec<_> = engine.objects.values().flat_map(|mapped| &mapped.notes).collect();
-    assert_eq!((notes.len(), notes[0].reason, &*notes[0].object.uid), (1, "UnreadableObject", "u-1"));
+    assert_eq!(
+        (notes.len(), notes[0].reason, notes[0].object.uid.to_string()),
+        (1, "UnreadableObject", "u-1".to_owned())
+    );
     apply(&mut index, [unreadable(key())]);
     assert!(index.take(false).objects.is_empty(), "the same again is no news");
     let mut read = index.take(true);

@@ -125,7 +125,7 @@ pub(crate) fn apply(index: &mut Index, events: impl IntoIterator<Item = FeedEven
 }
 
 pub(crate) fn unreadable(key: ObjectKey) -> FeedEvent {
-    FeedEvent::Unreadable(Unreadable { key, uid: Arc::from("u-1"), error: Arc::from("spec: expected a map") })
+    FeedEvent::Unreadable(Unreadable { key, uid: "u-1".into(), error: Arc::from("spec: expected a map") })
 }
 
 pub(crate) fn is_blank(mapped: &Mapped) -> bool {

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use zonewright_core::choice::Choice;
 use zonewright_core::endpoint::{
     Endpoint, EndpointExtras, Extras, Mapped, ObjectPolicy, ObjectRef, Origin, OtherPrefix, Pending, Sharing, Targets,
-    Unknown,
+    TypeMeta, Uid, Unknown,
 };
 use zonewright_core::record::SetId;
 use zonewright_core::source::{
@@ -40,11 +40,10 @@ pub(crate) const SERVICES: &str = "services";
 
 pub(crate) fn object(who: &str) -> ObjectRef {
     ObjectRef {
-        api_version: Arc::from("v1"),
-        kind: Arc::from("Service"),
+        types: TypeMeta::new("v1", "Service"),
         namespace: Arc::from("ns"),
         name: Arc::from(who),
-        uid: Arc::from(format!("uid-{who}")),
+        uid: Uid::from(&*format!("uid-{who}")),
     }
 }
 
