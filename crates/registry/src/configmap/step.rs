@@ -156,10 +156,11 @@ fn two_open(me: &OwnerId, action: Action<'_>, rights: &[Right]) -> Option<String
     other.then(|| format!("what became of an earlier write of {} is not known yet", to.key))
 }
 
-/// Why a record cannot be announced: another owner's entry speaks for the very same one. Whose it is could not be determined later.
+/// Why a record cannot be announced: an entry speaks for the very same one, of another owner or of one to whom it was handed. Whose it
+/// is could not be determined later.
 fn same_announced(me: &OwnerId, action: Action<'_>, rights: &[Right]) -> Option<String> {
     let to = action.created()?;
-    let other = |right: &&Right| right.kind == Kind::Own && right.owner != *me && right.only.is_some();
+    let other = |right: &&Right| right.kind != Kind::Noted && right.owner != *me && right.only.is_some();
     let other = rights.iter().filter(other).find(|right| right.speaks(Some(Seal::of(to))).is_some())?;
     Some(format!("owner {} has announced {to} too, and no reading has shown yet what became of that", other.owner))
 }

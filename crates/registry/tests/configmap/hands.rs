@@ -210,6 +210,31 @@ async fn two_owners_that_want_the_very_same_record_are_distinguished() {
     assert_eq!(rest["owner"], "me", "noted in passing: {rest}");
 }
 
+/// A record that was handed on and is gone may come to light as it was: until a reading has shown that it does not, nobody makes the
+/// very same one. Whose it would be could not be determined.
+#[tokio::test]
+async fn what_was_handed_on_and_is_gone_is_not_made_anew_at_once() {
+    let (store, registry) = start();
+    let line = "a.org A 192.0.2.1";
+    let mut zones = Zones::new(&[]);
+    let config = zonewright_registry::configmap::ConfigMapConfig::new("other", store.clone()).unwrap();
+    let theirs = zonewright_registry::configmap::ConfigMapRegistry::new(config);
+    carry(&theirs, &mut zones, vec![create(line)]).await;
+    let change = OwnershipChange::Give(OwnerId::new("third").unwrap());
+    let group = (&theirs as &dyn Registry).assign(&zones.zone, &support::set(line), &change, &zones).unwrap().unwrap();
+    carry(&theirs, &mut zones, vec![group]).await;
+    zones.sets.clear();
+    audit(&registry, &zones).await;
+    let (_, dropped) = prepare(&registry, &zones, vec![create(line)]).await.remove(0).unwrap_err();
+    assert!(dropped.reason.contains("owner third has announced a.org"), "{}", dropped.reason);
+    for _ in 0..4 {
+        audit(&theirs, &zones).await;
+    }
+    audit(&registry, &zones).await;
+    carry(&registry, &mut zones, vec![create(line)]).await;
+    assert!(is_ours(&registry, &zones, "a.org A"));
+}
+
 /// An update of the targets alone needs no announcement; it rests on our claim all the same, which another writer takes away in the
 /// moment when something else is announced.
 #[tokio::test]

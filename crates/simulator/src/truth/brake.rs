@@ -223,10 +223,13 @@ impl Truth {
         let counts = |set: &&RecordSet| match ours {
             Some(_) if self.objects.is_some() => is_record(&set.key) && by_objects(&set.key),
             // While claims move, a record has two, and where an old one is left beside today's.
-            Some(_) if self.affixes.len() > 1 || self.aged => is_record(&set.key) && self.has_text_of(ours, zone, &set.key),
+            Some(_) if self.affixes.len() > 1 || self.aged => {
+                is_record(&set.key) && self.has_text_of(ours, zone, &set.key)
+            }
             Some(_) if set.key.rtype != RecordType::Txt => false,
             Some(_) => set.data.as_records().iter().any(|data| is_text_of(ours, data)),
-            None => is_record(&set.key),
+            // Without claims all is ours that is known.
+            None => is_record(&set.key) && !self.changed_unseen(daemon, zone, &set.key.name),
         };
         // Each record has one claim, and counting those is quick in a large zone.
         self.zones[zone].sets.values().filter(counts).count()
