@@ -151,11 +151,14 @@ fn reserve(worker: &mut Worker, group: &Group, outcome: &Outcome) {
         // Whether it was done is found out by a reading: until then the room is taken, from now on, since it may have been done just now.
         Outcome::Unknown(_) => {
             let reserved = worker.deletes.take_reserved(group);
+            let now = worker.context.clock.now();
+            let zone = worker.handle.label();
             if !reserved.is_empty() {
-                let now = worker.context.clock.now();
-                let keys = reserved.keys();
-                worker.context.state.zone(&worker.handle.label(), |state| state.window.may_have_deleted(keys, now));
+                worker.context.state.zone(&zone, |state| state.window.may_have_deleted(reserved.keys(), now));
             }
+            // What is created did not stand: an earlier delete of it was done, and if it stands by now, the next one is another.
+            let came = group.records().filter(|step| matches!(step.change, Change::Create { .. }));
+            worker.context.state.note(&zone, |state| came.for_each(|step| state.window.created(step.change.key())));
         }
         Outcome::Applied => {}
     }
@@ -249,8 +252,7 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
     let passes = !went.is_empty() && is_contended(worker, &group.name) || joins_another(worker, group);
     let leaves_claims = worker.instance.registry.is_moving() && came.iter().any(|key| has_claim_elsewhere(worker, key));
     let adopted = worker.claims.adopting.remove(&group.name);
-    if passes || leaves_claims || adopted || group.records().next().is_some() && worker.tally.leaves_alone(&group.name)
-    {
+    if passes || leaves_claims || adopted || !group.changes_nothing() && worker.tally.leaves_alone(&group.name) {
         // Who holds the name now, by what was just made, claimed or taken away, decides about what is left undone or shared there.
         // And a claim that a record left behind, when somebody took it away, stands where former settings put it.
         worker.handle.inbox.again([group.name.clone()]);

@@ -93,6 +93,33 @@ async fn a_lost_delete_counts_from_the_end_of_its_call() {
     assert_eq!((world.sim.records().len(), outcome.held), (15, 0));
 }
 
+/// 5: a record whose delete had no answer, and which was made anew without an answer too, goes a second time: these are two deletes.
+#[tokio::test(start_paused = true)]
+async fn what_was_made_again_without_an_answer_goes_a_second_time() {
+    let mut world = many(20);
+    (world.config.brake.min_deletes, world.config.brake.percent) = (2, 10);
+    let engine = world.start().await;
+    rest(&engine).await;
+    for back in [false, true] {
+        world.sim.fault("example", Fault::LostAnswer);
+        if back {
+            world.cluster.put("s0", &["n0.example A 192.0.2.1"])
+        } else {
+            world.cluster.vanish("s0")
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        world.sim.fault("example", None);
+        after(&engine, Duration::from_secs(10)).await;
+        assert_eq!(world.sim.records().len(), if back { 20 } else { 19 });
+    }
+    world.cluster.vanish("s0");
+    let outcome = after(&engine, Duration::from_secs(10)).await;
+    assert_eq!((world.sim.records().len(), outcome.held), (19, 0));
+    world.cluster.vanish("s1");
+    let outcome = after(&engine, Duration::from_secs(10)).await;
+    assert_eq!((world.sim.records().len(), outcome.held), (19, 1), "that would be the third");
+}
+
 /// 2: a desired record that cannot be written keeps what is published for it; once it can be written, or is not desired any more, planning goes on.
 #[tokio::test(start_paused = true)]
 async fn a_wish_that_cannot_be_written_keeps_what_stands() {
@@ -187,6 +214,22 @@ async fn a_name_whose_intent_goes_is_planned_by_what_was_read_then() {
     world.sim.content().sets.remove(&set("x.example A 203.0.113.1").key);
     after(&engine, Duration::from_mins(10)).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+}
+
+/// What an unfinished write keeps out of its name is made once that is taken away.
+#[tokio::test(start_paused = true)]
+async fn what_an_intent_kept_out_comes_when_it_is_gone() {
+    let world = World::new(&["example"]);
+    world.sim.split();
+    let claim = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a";
+    let intent = Intent::new([&set("x.example A 192.0.2.1")], claim).to_string().replace(' ', "_");
+    world.sim.insert(&[&format!("a-x.example TXT \"{intent}\"")]);
+    world.cluster.put("a", &["a-x.example CNAME y.test"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records().len(), 0, "no CNAME stands beside it");
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(world.sim.records(), ["a-x.example CNAME y.test."]);
 }
 
 /// 2: a zone that a list leaves out keeps its names, unless the provider denies it.

@@ -164,10 +164,12 @@ fn edit_rows(truth: &mut Truth, key: &RecordKey, edit: &ManualEdit) -> bool {
     true
 }
 
-/// A claim at its place of old in place of the one that it has.
+/// A claim at its place of old in place of the one that it has. The first half of a write never stood there.
 fn aged(claim: RecordSet, old: RecordKey) -> Option<[(RecordKey, Option<RecordSet>); 2]> {
     let to = RecordSet { key: old, ..claim.clone() };
-    (to.key != claim.key && speaks(&claim)).then(|| [(claim.key, None), (to.key.clone(), Some(to))])
+    let is_claim = |data: &RData| matches!(saying(data), Saying::Claim { .. });
+    (to.key != claim.key && claim.data.as_records().iter().all(is_claim))
+        .then(|| [(claim.key, None), (to.key.clone(), Some(to))])
 }
 
 /// A claim that names no object.
