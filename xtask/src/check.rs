@@ -7,6 +7,7 @@ mod tree;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::planted;
 use crate::test::counts;
 
 /// A check returns what it found; an error means that it could not look.
@@ -17,6 +18,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("machine paths", strings::check),
     ("circles of imports", imports::check),
     ("files of tests", counts::unlisted),
+    ("places of planted bugs", planted::misplaced),
     ("dependency trees", tree::check),
 ];
 

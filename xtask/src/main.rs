@@ -6,6 +6,7 @@ mod deny;
 mod documentation;
 mod image;
 mod packages;
+mod planted;
 mod process;
 mod python;
 mod servers;
@@ -37,6 +38,8 @@ cargo xtask <task>
   sizes                          the program with each provider alone: crates, processor time of the compiler and size
   bench [args...]                the benchmarks
   simulate [args...]             random histories on a virtual clock; see docs/simulator.md
+  planted [--write] [word...]    bugs planted on purpose (those with a word in their names), to see that the simulator notices each;
+                                 --write also brings the table in docs/simulator.md up to date
   soak                           the long-running tests, at full length
   live --provider PROVIDER --zone ZONE [case...]
                                  the suite of all providers against a zone of a real account, given for it by its id or name:
@@ -73,6 +76,9 @@ fn task(arguments: &[String]) -> Result<ExitCode> {
         ("image", options) => image::run(&image::Options::parse(options)?)?,
         ("bench", arguments) => bench(arguments)?,
         ("simulate", arguments) => simulate(arguments)?,
+        ("planted", arguments) => {
+            return Ok(if planted::play(arguments)? { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
         ("soak", []) => soak()?,
         ("sizes", []) => sizes::run()?,
         ("live", [provider_flag, provider, zone_flag, zone, cases @ ..])

@@ -3,6 +3,7 @@
 //! In come all endpoints at one name and what is published there; out goes at most one wanted record set for each type and
 //! set identifier, and a note for everybody who does not get what they asked for.
 
+mod cname;
 mod namespace;
 mod routing;
 
@@ -131,7 +132,7 @@ pub fn contend(name: &DnsName, endpoints: &[&Endpoint], rules: NameRules, scene:
     let alike;
     let endpoints = if rules.one_kind {
         let one = routing::keep_one_kind(endpoints, scene, &mut out.notes);
-        alike = routing::keep_cname_apart(&one, rules, scene, &mut out.notes);
+        alike = cname::keep_apart(&one, rules, scene, &mut out.notes);
         &*alike
     } else {
         endpoints
@@ -145,7 +146,7 @@ pub fn contend(name: &DnsName, endpoints: &[&Endpoint], rules: NameRules, scene:
         if rules.one_namespace {
             namespace::keep_one(&at, &mut types, rules.same_name, scene, &mut out.notes);
         }
-        settle_cname(&at, &mut types, rules, scene, &mut out.notes);
+        cname::settle(&at, &mut types, rules, scene, &mut out.notes);
         let holders = holders(&at, &types, scene);
         for (rtype, rivals) in types {
             decide(at(rtype), &rivals, rules, (scene, &holders), &mut out);
@@ -156,58 +157,6 @@ pub fn contend(name: &DnsName, endpoints: &[&Endpoint], rules: NameRules, scene:
 
 /// What is asked for at one name under one set identifier.
 type Row<'a> = BTreeMap<RecordType, Vec<&'a Endpoint>>;
-
-/// A CNAME stands alone. It yields to any other wanted type, whatever its age, unless an object that holds the name asks for it
-/// and no holder asks for another type: then the others yield.
-fn settle_cname(
-    at: &dyn Fn(RecordType) -> RecordKey,
-    types: &mut Row<'_>,
-    rules: NameRules,
-    scene: &dyn ContentionFacts,
-    notes: &mut Vec<Note>,
-) {
-    let excluded = |rtype: &RecordType| rules.excludes(RecordType::Cname, *rtype);
-    if !types.contains_key(&RecordType::Cname) || !types.keys().any(excluded) {
-        return;
-    }
-    if let Some(holder) = cname_holder(at, types, scene).filter(|_| !rules.cname_yields) {
-        for (rtype, endpoints) in types.iter().filter(|(rtype, _)| excluded(rtype)) {
-            let text = format!(
-                "{} is left out: {} holds the name with a CNAME, which stands alone; it is released when that object no \
-                 longer requests it",
-                at(*rtype),
-                holder.origin.object
-            );
-            let note = |e: &&Endpoint| Note::warning(&e.origin.object, "NameConflict", text.clone());
-            notes.extend(endpoints.iter().map(note));
-        }
-        types.retain(|rtype, _| !excluded(rtype));
-        return;
-    }
-    let Some(cnames) = types.remove(&RecordType::Cname) else { return };
-    let others = types.keys().filter(|rtype| excluded(rtype)).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let key = at(RecordType::Cname);
-    for endpoint in cnames {
-        let text = format!("{key} is left out: {others} is wanted at the same name, and a CNAME stands alone");
-        notes.push(Note::warning(&endpoint.origin.object, "CnameConflict", text));
-    }
-}
-
-/// The CNAME of an object that holds a published record of the name, unless a holder asks for another type.
-fn cname_holder<'a>(
-    at: &dyn Fn(RecordType) -> RecordKey,
-    types: &Row<'a>,
-    scene: &dyn ContentionFacts,
-) -> Option<&'a Endpoint> {
-    let keys = RecordType::WRITABLE.map(at);
-    let standings: Vec<PublishedRecord<'_>> = keys.iter().filter_map(|key| scene.ours(key)).collect();
-    let holds = |endpoint: &Endpoint| standings.iter().any(|standing| standing.is_held_by(endpoint));
-    let mut others = types.iter().filter(|(rtype, _)| **rtype != RecordType::Cname).flat_map(|(_, all)| all);
-    if others.any(|endpoint| holds(endpoint)) {
-        return None;
-    }
-    types.get(&RecordType::Cname)?.iter().copied().find(|endpoint| holds(endpoint))
-}
 
 /// The labels of the objects that hold a record of any type at the name: they keep it when they change its type.
 fn holders(at: &dyn Fn(RecordType) -> RecordKey, types: &Row<'_>, scene: &dyn ContentionFacts) -> Vec<Arc<str>> {

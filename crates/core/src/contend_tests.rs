@@ -375,3 +375,42 @@ fn a_cname_excludes_the_others_under_any_identifier() {
     assert_eq!(types(rules, &held), [RecordType::Cname], "unless its object holds the name");
     assert_eq!(types(NameRules::default(), &held).len(), 2, "where sets do not mind, both stand");
 }
+
+/// Who has a CNAME beside that of another object, or a record that stands beside it, is no holder against it.
+#[test]
+fn who_stands_beside_a_cname_does_not_take_the_name() {
+    let rules = NameRules { one_kind: true, ..NameRules::default() };
+    let cname = |who, id| Endpoint { rtype: RecordType::Cname, ..weighted(who, id, "app.example CNAME lb.test") };
+    let of = |who, id, line: &str, more: &[Endpoint]| {
+        let mut all = vec![cname("a", "blue"), weighted(who, id, line)];
+        all.extend_from_slice(more);
+        all
+    };
+    let shown = |endpoints: &[Endpoint], rules, records: &[(&Endpoint, &str)]| {
+        let published = records.iter().map(|(endpoint, resource)| {
+            let Endpoint { name, rtype, targets, .. } = endpoint;
+            let simple = RecordSet::simple(name.clone(), *rtype, None, targets.as_records().to_vec());
+            let claim = World::with("app.example A 192.0.2.1", Some(resource)).ours.into_values().next().unwrap().1;
+            (endpoint.key(), (RecordSet { key: endpoint.key(), ..simple }, claim))
+        });
+        let world = World { ours: published.collect(), inherit: false };
+        let done = run_by(endpoints, rules, &world);
+        done.wanted.iter().map(|wanted| wanted.key.to_string()).collect::<Vec<_>>()
+    };
+    let address = "app.example A 192.0.2.1";
+    let (first, second) = (cname("a", "blue"), cname("b", "red"));
+    let all = of("b", "green", address, &[second.clone()]);
+    let both = ["app.example CNAME (blue)", "app.example CNAME (red)"];
+    assert_eq!(shown(&all, rules, &[(&first, "ingress/ns/a")]), both, "before the second stands");
+    let standing = [(&first, "ingress/ns/a"), (&second, "ingress/ns/b")];
+    assert_eq!(shown(&all, rules, &standing), both, "and after");
+    let own = of("a", "green", address, &[]);
+    assert_eq!(shown(&own, rules, &[(&first, "ingress/ns/a")]), ["app.example A (green)"], "its own CNAME yields");
+    // At a flattened apex other types stand beside a CNAME.
+    let flattened = NameRules { flattened: true, ..NameRules::default() };
+    let cname = endpoint("Ingress", "a", "app.example CNAME lb.test");
+    let mail = endpoint("Ingress", "b", "app.example MX 10_mail.test");
+    let all = [cname.clone(), mail.clone(), endpoint("Ingress", "b", address)];
+    let standing = [(&cname, "ingress/ns/a"), (&mail, "ingress/ns/b")];
+    assert_eq!(shown(&all, flattened, &standing), ["app.example CNAME", "app.example MX"]);
+}

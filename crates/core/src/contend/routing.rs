@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ContentionFacts, NameRules, Note};
+use super::{ContentionFacts, Note};
 use crate::capability::RoutingKind;
 use crate::endpoint::Endpoint;
 use crate::rtype::RecordType;
@@ -32,36 +32,6 @@ pub(super) fn keep_one_kind<'e>(
         kept.retain(stays);
     }
     kept
-}
-
-/// Leaves either the CNAMEs or what they exclude, where they are asked for under different identifiers: the CNAMEs where their
-/// object holds a published record of the name and no other asks for what they exclude, else the others.
-pub(super) fn keep_cname_apart<'e>(
-    endpoints: &[&'e Endpoint],
-    rules: NameRules,
-    scene: &dyn ContentionFacts,
-    notes: &mut Vec<Note>,
-) -> Vec<&'e Endpoint> {
-    let is_cname = |endpoint: &&Endpoint| endpoint.rtype == RecordType::Cname;
-    let (cnames, others): (Vec<&Endpoint>, Vec<&Endpoint>) = endpoints
-        .iter()
-        .copied()
-        .filter(|endpoint| is_cname(endpoint) || rules.excludes(RecordType::Cname, endpoint.rtype))
-        .partition(is_cname);
-    let apart = cnames.iter().any(|cname| others.iter().any(|other| other.extras.set_id != cname.extras.set_id));
-    if !apart {
-        return endpoints.to_vec();
-    }
-    let published: Vec<_> = RecordType::WRITABLE.into_iter().flat_map(|rtype| scene.published(rtype)).collect();
-    let holds = |endpoint: &&&Endpoint| published.iter().any(|record| record.is_held_by(endpoint));
-    let cname_stays = !rules.cname_yields && cnames.iter().any(|e| holds(&e)) && !others.iter().any(|e| holds(&e));
-    let excluded = |endpoint: &&Endpoint| rules.excludes(RecordType::Cname, endpoint.rtype);
-    let goes = |endpoint: &&Endpoint| if cname_stays { excluded(endpoint) } else { is_cname(endpoint) };
-    for endpoint in endpoints.iter().filter(|endpoint| goes(endpoint)) {
-        let text = format!("{} is left out: a CNAME stands alone, under any set identifier", endpoint.key());
-        notes.push(Note::warning(&endpoint.origin.object, "CnameConflict", text));
-    }
-    endpoints.iter().copied().filter(|endpoint| !goes(endpoint)).collect()
 }
 
 /// The endpoint whose kind of policy the name has.
