@@ -193,6 +193,14 @@ impl Cluster {
         }
     }
 
+    /// The first record that an object asks for, as it is published where sets are weighted or simple.
+    pub(crate) fn first_key(&self, id: Id) -> Option<RecordKey> {
+        let inner = self.lock();
+        let spec = inner.truth.get(&id)?;
+        let (key, _) = spec.wants.first()?;
+        Some(RecordKey { set_id: key.set_id.clone().filter(|_| spec.weight.is_some()), ..key.clone() })
+    }
+
     /// An object that asks for weighted sets asks for simple ones, and the other way round.
     pub(crate) fn reweigh(&self, id: Id) {
         let spec = self.lock().truth.get(&id).cloned();

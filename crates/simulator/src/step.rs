@@ -97,8 +97,9 @@ pub(crate) enum Crowd {
 pub(crate) enum Action {
     Put(usize, Id, Spec),
     Blank(usize, Id),
-    /// What an object asks for with identifiers is weighted from now on, or no longer.
-    Reweigh(usize, Id),
+    /// What an object asks for with identifiers is weighted from now on, or no longer; and whether a human takes its first record away in
+    /// that very moment.
+    Reweigh(usize, Id, bool),
     Delete(usize, Id),
     Vanish(usize, Id),
     LoseWatch(usize, usize),
@@ -354,12 +355,23 @@ impl<'a> Dice<'a> {
         }
     }
 
-    /// Where all sets of a name have one kind of routing policy, objects often change it, also while something is in doubt.
+    /// Where all sets of a name have one kind of routing policy, objects often change it, also while something is in doubt, and people
+    /// put sets beside theirs and take some away.
     fn routing(&mut self) -> Action {
         let kind = self.chance.below(KINDS.len());
+        let claimless = self.setup.company == Company::Claimless;
         match self.chance.below(100) {
-            0..50 => Action::Reweigh(self.cluster(), self.id()),
-            50..70 => Action::LoseWatch(self.cluster(), kind),
+            0..15 if !claimless => {
+                let key = self.key();
+                let edit = if self.chance.percent(50) {
+                    ManualEdit::Write(self.data(key.rtype, 2))
+                } else {
+                    ManualEdit::Remove
+                };
+                Action::Human(key, edit)
+            }
+            0..55 => Action::Reweigh(self.cluster(), self.id(), !claimless && self.chance.percent(30)),
+            55..70 => Action::LoseWatch(self.cluster(), kind),
             70..80 => Action::Empty(self.cluster(), kind, false),
             _ => Action::Mend(self.cluster(), kind),
         }

@@ -24,7 +24,7 @@ use crate::names::{is_forged, is_record, name, speaks};
 use crate::peer::Peer;
 use crate::rules::Rule;
 use crate::setup::{Claims, INSTANCES, Setup};
-use crate::step::{Action, Crowd, Flags, Step};
+use crate::step::{Action, Crowd, Flags, ManualEdit, Step};
 use crate::truth::{Content, Objects, Party, Right, Truth};
 
 use self::process::Seat;
@@ -184,7 +184,13 @@ impl World {
                 self.clusters[*cluster].put(*id, spec);
             }
             Action::Blank(cluster, id) => self.clusters[*cluster].blank(*id),
-            Action::Reweigh(cluster, id) => self.clusters[*cluster].reweigh(*id),
+            Action::Reweigh(cluster, id, robbed) => {
+                let first = self.clusters[*cluster].first_key(*id).filter(|_| *robbed);
+                if let Some(key) = first {
+                    self.human(&key, &ManualEdit::Remove);
+                }
+                self.clusters[*cluster].reweigh(*id);
+            }
             Action::Delete(cluster, id) => self.clusters[*cluster].delete(*id),
             Action::Vanish(cluster, id) => self.clusters[*cluster].vanish(*id),
             Action::LoseWatch(cluster, kind) => self.clusters[*cluster].lose_watch(*kind),

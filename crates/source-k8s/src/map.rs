@@ -9,6 +9,7 @@ mod wanted;
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroI64;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -72,7 +73,7 @@ impl<'a> Mapping<'a> {
             source: role.source.shared(),
             rank: options.rank(role.source),
             object: meta.object_ref(role.kind),
-            created: meta.created,
+            created: meta.created.map(NonZeroI64::get),
             choice: choice(meta),
         };
         let resource = role.labels.first().map(|label| meta.resource(role.kind, label));

@@ -178,15 +178,6 @@ pub(super) const BUGS: &[Bug] = &[
         }],
     },
     Bug {
-        name: "an object loses what it has for something that waits for another record",
-        claims: TEXTS,
-        edits: &[Edit {
-            file: "crates/core/src/plan/kept.rs",
-            text: "let waits = !comes && waiting",
-            with: "let waits = !PLANTED && !comes && waiting",
-        }],
-    },
-    Bug {
         name: "`retain` is ignored",
         claims: TEXTS,
         edits: &[Edit {
@@ -226,9 +217,9 @@ pub(super) const BUGS: &[Bug] = &[
         name: "an intent becomes a claim again over what somebody changed",
         claims: TEXTS,
         edits: &[Edit {
-            file: "crates/engine/src/layer/course.rs",
-            text: "Change::Update { from, .. } => self.raises_claim()",
-            with: "Change::Update { from, .. } => (!PLANTED && self.raises_claim())",
+            file: "crates/engine/src/layer/under_way.rs",
+            text: "somebody && (write.lowers_claim(&doubted) ||",
+            with: "somebody && (!PLANTED && write.lowers_claim(&doubted) ||",
         }],
     },
     Bug {
@@ -358,15 +349,6 @@ pub(super) const BUGS: &[Bug] = &[
         }],
     },
     Bug {
-        name: "what an unfinished write kept out of its name does not come when that is gone",
-        claims: TEXTS,
-        edits: &[Edit {
-            file: "crates/engine/src/write_through.rs",
-            text: "adopted || !group.changes_nothing() && worker.tally.leaves_alone(&group.name)",
-            with: "adopted || !(PLANTED && group.records().next().is_none()) && !group.changes_nothing() && worker.tally.leaves_alone(&group.name)",
-        }],
-    },
-    Bug {
         name: "no room is made for claims of another kind of routing",
         claims: TEXTS,
         edits: &[Edit {
@@ -416,8 +398,8 @@ pub(super) const BUGS: &[Bug] = &[
         claims: TEXTS,
         edits: &[Edit {
             file: "crates/core/src/plan/routing.rs",
-            text: "        *left = left.saturating_sub(1);",
-            with: "        *left = left.saturating_sub(usize::from(!PLANTED));",
+            text: "        count.saturating_sub(own.iter()",
+            with: "        let count = if PLANTED { 1_000 * count } else { count };\n        count.saturating_sub(own.iter()",
         }],
     },
     Bug {

@@ -11,8 +11,9 @@ impl fmt::Display for Action {
         match self {
             Self::Put(cluster, id, spec) => write!(f, "In cluster {cluster}, {id} asks for {spec}."),
             Self::Blank(cluster, id) => write!(f, "In cluster {cluster}, {id} loses its addresses."),
-            Self::Reweigh(cluster, id) => {
-                write!(f, "In cluster {cluster}, {id} goes between weighted sets and simple ones.")
+            Self::Reweigh(cluster, id, robbed) => {
+                let robbed = if *robbed { ", while a human takes its first record away" } else { "" };
+                write!(f, "In cluster {cluster}, {id} goes between weighted sets and simple ones{robbed}.")
             }
             Self::Delete(cluster, id) => write!(f, "In cluster {cluster}, {id} is deleted."),
             Self::Vanish(cluster, id) => write!(f, "In cluster {cluster}, {id} is gone from a new list."),

@@ -1,5 +1,6 @@
 //! `metadata`: who the object is, how old, and what is written on it.
 
+use std::num::{NonZeroI64, NonZeroU8};
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
@@ -22,9 +23,10 @@ pub struct Meta {
     /// UID; empty in a manifest that was never stored.
     #[serde(deserialize_with = "nullable")]
     pub uid: Uid,
-    /// Creation time in seconds since 1970; `None` in a manifest, or where it is no RFC 3339 time.
+    /// Creation time in seconds since 1970, the very first of which counts as the second; `None` in a manifest, or where it is no RFC
+    /// 3339 time.
     #[serde(rename = "creationTimestamp", deserialize_with = "seconds")]
-    pub created: Option<i64>,
+    pub created: Option<NonZeroI64>,
     /// Labels.
     #[serde(deserialize_with = "nullable")]
     pub labels: TextMap,
@@ -74,9 +76,10 @@ impl Meta {
     }
 }
 
-fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NonZeroI64>, D::Error> {
     let text: Option<String> = Option::deserialize(deserializer)?;
-    Ok(text.and_then(|text| text.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_second))
+    let seconds = text.and_then(|text| text.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_second);
+    Ok(seconds.map(|seconds| NonZeroI64::new(seconds).unwrap_or(NonZeroI64::from(NonZeroU8::MIN))))
 }
 
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {

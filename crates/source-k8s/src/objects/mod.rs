@@ -67,6 +67,8 @@ where
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroI64;
+
     use serde_json::{Value, json};
 
     use super::*;
@@ -97,7 +99,7 @@ mod tests {
             "labels": {"b": "2", "a": "1"}, "annotations": {"x": "y", "z": null}, "deletionTimestamp": "2024-01-02T00:00:00Z"}}));
         let meta = &service.metadata;
         assert_eq!((&*meta.namespace, &*meta.name, &meta.uid), ("ns", "web", &"u-1".into()));
-        assert_eq!(meta.created, Some(1_704_067_200));
+        assert_eq!(meta.created.map(NonZeroI64::get), Some(1_704_067_200));
         assert!(meta.deleting);
         assert_eq!(meta.labels.iter().collect::<Vec<_>>(), [("a", "1"), ("b", "2")]);
         assert_eq!(meta.annotations.get("z"), Some(""));
@@ -111,11 +113,15 @@ mod tests {
 
     #[test]
     fn a_bad_timestamp_is_an_unknown_age() {
-        for (text, created) in
-            [(json!("yesterday"), None), (json!(null), None), (json!("2024-01-01T01:00:00+01:00"), Some(1_704_067_200))]
-        {
+        for (text, created) in [
+            (json!("yesterday"), None),
+            (json!(null), None),
+            (json!("2024-01-01T01:00:00+01:00"), Some(1_704_067_200)),
+            (json!("1970-01-01T00:00:00Z"), Some(1)),
+            (json!("1969-12-31T23:59:59Z"), Some(-1)),
+        ] {
             let service: Service = read(json!({"metadata": {"creationTimestamp": text}}));
-            assert_eq!(service.metadata.created, created);
+            assert_eq!(service.metadata.created.map(NonZeroI64::get), created);
             assert!(!service.metadata.deleting);
         }
     }
