@@ -356,17 +356,17 @@ impl<'a> Dice<'a> {
     }
 
     /// Where all sets of a name have one kind of routing policy, objects often change it, also while something is in doubt, and people
-    /// put sets beside theirs and take some away.
+    /// put sets beside theirs, take some away, and write beside their claims.
     fn routing(&mut self) -> Action {
         let kind = self.chance.below(KINDS.len());
         let claimless = self.setup.company == Company::Claimless;
         match self.chance.below(100) {
             0..15 if !claimless => {
                 let key = self.key();
-                let edit = if self.chance.percent(50) {
-                    ManualEdit::Write(self.data(key.rtype, 2))
-                } else {
-                    ManualEdit::Remove
+                let edit = match self.chance.below(3) {
+                    0 => ManualEdit::Write(self.data(key.rtype, 2)),
+                    1 => ManualEdit::Remove,
+                    _ => ManualEdit::Remark,
                 };
                 Action::Human(key, edit)
             }

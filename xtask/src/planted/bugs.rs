@@ -97,15 +97,6 @@ pub(super) const BUGS: &[Bug] = &[
         }],
     },
     Bug {
-        name: "a delete without an answer counts as not done once its record was made anew without an answer",
-        claims: TEXTS,
-        edits: &[Edit {
-            file: "crates/engine/src/write_through.rs",
-            text: "came.for_each(|step| state.window.created(step.change.key()))",
-            with: "came.filter(|_| !PLANTED).for_each(|step| state.window.created(step.change.key()))",
-        }],
-    },
-    Bug {
         name: "the floor never holds",
         claims: TEXTS,
         edits: &[Edit {
@@ -137,8 +128,8 @@ pub(super) const BUGS: &[Bug] = &[
         claims: TEXTS,
         edits: &[Edit {
             file: "crates/core/src/desired.rs",
-            text: "            self.take_one(object, now, update.complete, &mut taken);\n        }\n        if update.complete {\n",
-            with: "            self.take_one(object, now, update.complete, &mut taken);\n        }\n        if update.complete && PLANTED {\n            let pass = self.pass;\n            let unseen = self.claimants.iter().filter(|(_, known)| known.pass() != pass);\n            for missing in unseen.map(|(claimant, _)| claimant.clone()).collect::<Vec<_>>() {\n                self.gone(&missing, Some(now), &mut taken);\n            }\n        }\n        if update.complete {\n",
+            text: "self.gone(&claimant, tombstone.then_some(now), taken)",
+            with: "self.gone(&claimant, (PLANTED || tombstone).then_some(now), taken)",
         }],
     },
     Bug {
@@ -358,22 +349,20 @@ pub(super) const BUGS: &[Bug] = &[
         }],
     },
     Bug {
-        name: "any claim goes to make room",
+        name: "sets of another kind of routing give way though one is not ours, and a delete needs no claim",
         claims: TEXTS,
-        edits: &[Edit {
-            file: "crates/engine/src/claim_room.rs",
-            text: "fn taken_away(worker: &Worker, set: &RecordSet) -> Option<Step> {\n",
-            with: "fn taken_away(worker: &Worker, set: &RecordSet) -> Option<Step> {\n    if PLANTED {\n        return Some(Step::claim(Change::Delete { from: set.clone() }));\n    }\n",
-        }],
-    },
-    Bug {
-        name: "sets of another kind of routing give way though one is not ours",
-        claims: TEXTS,
-        edits: &[Edit {
-            file: "crates/core/src/plan/routing.rs",
-            text: "old.iter().find(|(_, ownership)| !ownership.is_ours())",
-            with: "old.iter().find(|(_, ownership)| !PLANTED && !ownership.is_ours())",
-        }],
+        edits: &[
+            Edit {
+                file: "crates/core/src/plan/routing.rs",
+                text: "old.iter().find(|(_, ownership)| !ownership.is_ours())",
+                with: "old.iter().find(|(_, ownership)| !PLANTED && !ownership.is_ours())",
+            },
+            Edit {
+                file: "crates/registry/src/txt/decorate.rs",
+                text: "        if !ownership.is_ours() {\n",
+                with: "        if !PLANTED && !ownership.is_ours() {\n",
+            },
+        ],
     },
     Bug {
         name: "what no set of another kind replaces is not counted",
@@ -391,15 +380,6 @@ pub(super) const BUGS: &[Bug] = &[
             file: "crates/core/src/plan/routing.rs",
             text: "let doubt = (!doubt.is_empty()).then_some(Why::Doubt(doubt));",
             with: "let doubt = (!PLANTED && !doubt.is_empty()).then_some(Why::Doubt(doubt));",
-        }],
-    },
-    Bug {
-        name: "one set of another kind of routing takes the place of any number",
-        claims: TEXTS,
-        edits: &[Edit {
-            file: "crates/core/src/plan/routing.rs",
-            text: "        count.saturating_sub(own.iter()",
-            with: "        let count = if PLANTED { 1_000 * count } else { count };\n        count.saturating_sub(own.iter()",
         }],
     },
     Bug {
@@ -427,24 +407,6 @@ pub(super) const BUGS: &[Bug] = &[
             file: "crates/engine/src/write_through.rs",
             text: "                worker.reads.doubt(worker.touched(&group));\n                landed.put_off(&group, Some(error));",
             with: "                if !PLANTED {\n                    worker.reads.doubt(worker.touched(&group));\n                }\n                landed.put_off(&group, Some(error).filter(|_| !PLANTED));",
-        }],
-    },
-    Bug {
-        name: "a claim of the old format speaks for an AAAA too",
-        claims: TEXTS,
-        edits: &[Edit {
-            file: "crates/registry/src/txt/view.rs",
-            text: "let reads = |old: &DnsName| key.rtype != RecordType::Aaaa && ",
-            with: "let reads = |old: &DnsName| (PLANTED || key.rtype != RecordType::Aaaa) && ",
-        }],
-    },
-    Bug {
-        name: "a claim of the old format goes without the claims because of which it may",
-        claims: TEXTS,
-        edits: &[Edit {
-            file: "crates/registry/src/txt/decorate.rs",
-            text: "        if site.format == Format::Old {\n            self.requires",
-            with: "        if site.format == Format::Old && !PLANTED {\n            self.requires",
         }],
     },
 ];
