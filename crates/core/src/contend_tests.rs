@@ -399,7 +399,7 @@ fn who_stands_beside_a_cname_does_not_take_the_name() {
     };
     let address = "app.example A 192.0.2.1";
     let (first, second) = (cname("a", "blue"), cname("b", "red"));
-    let all = of("b", "green", address, &[second.clone()]);
+    let all = of("b", "green", address, std::slice::from_ref(&second));
     let both = ["app.example CNAME (blue)", "app.example CNAME (red)"];
     assert_eq!(shown(&all, rules, &[(&first, "ingress/ns/a")]), both, "before the second stands");
     let standing = [(&first, "ingress/ns/a"), (&second, "ingress/ns/b")];

@@ -103,9 +103,9 @@ async fn what_was_made_again_without_an_answer_goes_a_second_time() {
     for back in [false, true] {
         world.sim.fault("example", Fault::LostAnswer);
         if back {
-            world.cluster.put("s0", &["n0.example A 192.0.2.1"])
+            world.cluster.put("s0", &["n0.example A 192.0.2.1"]);
         } else {
-            world.cluster.vanish("s0")
+            world.cluster.vanish("s0");
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
         world.sim.fault("example", None);
