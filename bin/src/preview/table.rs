@@ -205,7 +205,6 @@ fn notes(page: &mut Page, preview: &Preview) {
 
 #[cfg(test)]
 mod tests {
-
     use zonewright_core::endpoint::{Note, TypeMeta, Uid};
     use zonewright_core::testing::{name, set};
     use zonewright_core::zone::{InstanceId, Zone};

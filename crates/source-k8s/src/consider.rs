@@ -101,7 +101,8 @@ impl Snapshot {
             }
         }
         // Of an object that cannot be read nothing but that is known.
-        let unreadable = self.reported.iter().filter(|(reader, ..)| !self.store.holds(&reader.key));
+        let is_held = |Reader { key, .. }: &Reader| self.store.holds(key.kind, &key.namespace, &key.name);
+        let unreadable = self.reported.iter().filter(|(reader, ..)| !is_held(reader));
         found.extend(unreadable.map(|reported| self.unreadable(reported)));
         if found.is_empty() {
             found.extend(self.elsewhere(subject));

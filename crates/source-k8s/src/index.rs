@@ -254,7 +254,10 @@ impl Index {
         if let Some(seen) = self.listing.get_mut(&key.kind) {
             seen.insert(key.clone());
         }
-        if !self.store.holds(&key) && self.reads.contains_key(&key.kind) && self.unread.insert(object) {
+        if !self.store.holds(key.kind, &key.namespace, &key.name)
+            && self.reads.contains_key(&key.kind)
+            && self.unread.insert(object)
+        {
             self.mark_doubtful(&key);
         }
     }
@@ -349,5 +352,10 @@ const SERVERS_OWN: (&str, &str) = ("default", "kubernetes");
 /// The Service `default/kubernetes` and its slice. Every API server makes them itself, also one that has just lost everything
 /// that it knew: that they are there does not show that a list is whole.
 fn is_servers_own(key: &ObjectKey) -> bool {
-    matches!(key.kind, Kind::Service | Kind::EndpointSlice) && (&*key.namespace, &*key.name) == SERVERS_OWN
+    has_servers_own(key.kind) && (&*key.namespace, &*key.name) == SERVERS_OWN
+}
+
+/// Whether one object of the kind may be the server's own.
+fn has_servers_own(kind: Kind) -> bool {
+    matches!(kind, Kind::Service | Kind::EndpointSlice)
 }

@@ -57,7 +57,7 @@ impl Store {
 
     /// Takes an object out; `None` if it is not there.
     pub fn remove(&mut self, key: &ObjectKey) -> Option<Removed> {
-        self.held(key)?;
+        self.held(key.kind, &key.namespace, &key.name)?;
         let table = Arc::make_mut(self.tables.get_mut(&key.kind)?);
         let names = table.get_mut(&key.namespace)?;
         let old = names.remove(&key.name)?.into_object();
@@ -103,23 +103,23 @@ impl Store {
         }
     }
 
-    fn held(&self, key: &ObjectKey) -> Option<&Held> {
-        self.tables.get(&key.kind)?.get(&key.namespace)?.get(&key.name)
+    fn held(&self, kind: Kind, namespace: &str, name: &str) -> Option<&Held> {
+        self.tables.get(&kind)?.get(namespace)?.get(name)
     }
 
     /// Whether an object is there, pruned or not.
-    pub fn holds(&self, key: &ObjectKey) -> bool {
-        self.held(key).is_some()
+    pub fn holds(&self, kind: Kind, namespace: &str, name: &str) -> bool {
+        self.held(kind, namespace, name).is_some()
     }
 
     /// Whether an object is there of which nothing is left but who it is.
     pub fn is_pruned(&self, key: &ObjectKey) -> bool {
-        self.held(key).is_some_and(|held| held.object().is_none())
+        self.held(key.kind, &key.namespace, &key.name).is_some_and(|held| held.object().is_none())
     }
 
     /// Points to an object that is there, pruned or not.
     pub fn reference(&self, key: &ObjectKey) -> Option<ObjectRef> {
-        Some(match self.held(key)? {
+        Some(match self.held(key.kind, &key.namespace, &key.name)? {
             Held::Whole(object) => object.reference(),
             Held::Remains(uid) => bare(key, uid).object_ref(key.kind),
         })
@@ -127,7 +127,7 @@ impl Store {
 
     /// One object.
     pub fn object(&self, kind: Kind, namespace: &str, name: &str) -> Option<&Object> {
-        self.tables.get(&kind)?.get(namespace)?.get(name)?.object()
+        self.held(kind, namespace, name)?.object()
     }
 
     /// The objects of a kind in one namespace, sorted by name.

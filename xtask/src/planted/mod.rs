@@ -36,7 +36,7 @@ pub mod planted {
     //! Which bug is planted.
     use std::sync::LazyLock;
 
-    static NUMBER: LazyLock<Option<u32>> = LazyLock::new(|| std::env::var(\"ZONEWRIGHT_PLANTED\").ok()?.parse().ok());
+    static NUMBER: LazyLock<Option<u32>> = LazyLock::new(|| std::env::var(\"SWITCH\").ok()?.parse().ok());
 
     /// Whether it is this one.
     pub fn is(number: u32) -> bool {
@@ -125,7 +125,10 @@ fn build() -> Result<std::path::PathBuf> {
     let files = capture(
         Command::new("git").args(["ls-files", "--cached", "--others", "--exclude-standard"]).current_dir(&root),
     )?;
-    for file in files.lines().filter(|file| root.join(file).is_file()) {
+    let files: BTreeSet<&str> = files.lines().filter(|file| root.join(file).is_file()).collect();
+    // A module that moved must not be there twice.
+    forget(&tree, Path::new(""), &files)?;
+    for file in files {
         let content = fs::read(root.join(file)).with_context(|| format!("reading {file}"))?;
         let content = match String::from_utf8(content) {
             Ok(text) => planted(file, text)?.into_bytes(),
@@ -148,6 +151,21 @@ fn build() -> Result<std::path::PathBuf> {
     Ok(build.join("release/zonewright-simulator"))
 }
 
+/// Takes away what is in a folder of the copy and not in the repository any more.
+fn forget(tree: &Path, folder: &Path, files: &BTreeSet<&str>) -> Result<()> {
+    let Ok(entries) = fs::read_dir(tree.join(folder)) else { return Ok(()) };
+    for entry in entries {
+        let entry = entry?;
+        let place = folder.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            forget(tree, &place, files)?;
+        } else if !place.to_str().is_some_and(|place| files.contains(place)) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// A file as it is in the copy.
 fn planted(file: &str, mut text: String) -> Result<String> {
     for (at, bug) in BUGS.iter().enumerate() {
@@ -161,7 +179,7 @@ fn planted(file: &str, mut text: String) -> Result<String> {
         }
     }
     if file == CORE {
-        text.push_str(ASK);
+        text.push_str(&ASK.replace("SWITCH", SWITCH));
     }
     Ok(text)
 }

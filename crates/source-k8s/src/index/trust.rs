@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use zonewright_core::endpoint::KindId;
 use zonewright_core::source::{Evidence, KindState};
 
-use super::{Index, SERVERS_OWN, is_servers_own};
+use super::{Index, SERVERS_OWN, has_servers_own};
 use crate::evidence::KindTrust;
 use crate::kind::Kind;
 use crate::store::ObjectKey;
@@ -22,8 +22,7 @@ impl Index {
 
     fn state(&self, kind: Kind, view: &KindTrust, now: Instant) -> KindState {
         let mut state = view.state(self.store.len(kind), now);
-        let own = ObjectKey::new(kind, SERVERS_OWN.0, SERVERS_OWN.1);
-        state.of_server = usize::from(is_servers_own(&own) && self.store.holds(&own));
+        state.of_server = usize::from(has_servers_own(kind) && self.store.holds(kind, SERVERS_OWN.0, SERVERS_OWN.1));
         state.unreadable = self.unread.of_kind(kind).count();
         // The nameless one comes first.
         let nameless = self.unread.of_kind(kind).next().is_some_and(|key| key.name.is_empty());
