@@ -324,15 +324,17 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The holder: whom the claim names, while it asks; else who wants what is published; else who holds another type at the name; else
-/// the oldest.
+/// The holder: whom the claim names, while it asks (of several targets that it asks for, the published ones); else who wants what is
+/// published; else who holds another type at the name; else the oldest.
 fn choose(sides: &[Side<'_>], standing: Option<PublishedRecord<'_>>, holders: &[Arc<str>]) -> Option<usize> {
     let of = |label: &str| sides.iter().position(|side| side.asks_for(label));
-    let named = || of(standing?.claim?.resource.as_deref()?);
-    let published = || {
-        let published = Targets::from(&standing?.set.data);
-        sides.iter().position(|side| side.targets.same(&published))
+    let targets = standing.map(|standing| Targets::from(&standing.set.data));
+    let is_published = |side: &Side<'_>| targets.as_ref().is_some_and(|targets| side.targets.same(targets));
+    let named = || {
+        let label = standing?.claim?.resource.as_deref()?;
+        sides.iter().position(|side| side.asks_for(label) && is_published(side)).or_else(|| of(label))
     };
+    let published = || sides.iter().position(is_published);
     let elsewhere = || holders.iter().find_map(|label| of(label));
     let oldest = || (0..sides.len()).min_by(|a, b| sides[*a].age().cmp(&sides[*b].age()));
     named().or_else(published).or_else(elsewhere).or_else(oldest)

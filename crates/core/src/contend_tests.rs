@@ -125,6 +125,20 @@ fn a_claim_that_names_nobody_stays_with_what_is_published() {
     check(&two(), &world, &["A 192.0.2.1 ingress/ns/young"]);
 }
 
+#[test]
+fn who_asks_twice_keeps_what_is_published() {
+    let twice = [
+        endpoint("Ingress", "a", "app.example A 192.0.2.1"),
+        endpoint("Ingress", "a", "app.example A 192.0.2.9"),
+        aged(10, endpoint("Ingress", "b", "app.example A 192.0.2.9")),
+    ];
+    check(&twice, &World::default(), &["A 192.0.2.9 ingress/ns/a"]);
+    let world = World::with("app.example A 192.0.2.9", Some("ingress/ns/a"));
+    check(&twice, &world, &["A 192.0.2.9 ingress/ns/a"]);
+    let world = World::with("app.example A 192.0.2.1", Some("ingress/ns/a"));
+    check(&twice, &world, &["A 192.0.2.1 ingress/ns/a"]);
+}
+
 fn cname_and_address() -> Vec<Endpoint> {
     vec![
         aged(1, endpoint("Ingress", "c", "app.example CNAME lb.example")),

@@ -13,12 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use zonewright_core::endpoint::Mapped;
-use zonewright_core::record::Routing;
+use zonewright_core::record::{Routing, SetId};
 use zonewright_core::source::{Evidence, ObjectState};
-use zonewright_core::{DnsName, RData, RecordKey, Ttl};
+use zonewright_core::{DnsName, RData, RecordKey, RecordType, Ttl};
 
 use self::feed::{Feed, evidence};
 use self::spec::{label, mapped, names_of};
+use crate::names::data_of;
 
 pub(crate) use self::sight::{Sees, Sight};
 pub(crate) use self::spec::{Id, KINDS, Spec};
@@ -205,9 +206,63 @@ impl Cluster {
     pub(crate) fn reweigh(&self, id: Id) {
         let spec = self.lock().truth.get(&id).cloned();
         if let Some(spec) = spec {
-            let weight = if spec.weight.is_some() { None } else { Some(1) };
-            self.put(id, &Spec { weight, ..spec });
+            self.put(id, &spec.reweighed());
         }
+    }
+
+    /// An object is gone from a new list, and another one asks for the same sets, of the other kind.
+    pub(crate) fn succeed(&self, id: Id, heir: Id) {
+        let spec = self.lock().truth.get(&id).cloned();
+        if let Some(spec) = spec {
+            self.vanish(id);
+            self.put(heir, &spec.reweighed());
+        }
+    }
+
+    /// An object asks for one set, beside the first one of another object and of its kind.
+    pub(crate) fn join(&self, id: Id, other: Id) {
+        let joined = {
+            let inner = self.lock();
+            let spec = inner.truth.get(&other).filter(|_| id != other);
+            let Some((spec, (key, data))) = spec.and_then(|spec| Some((spec, spec.wants.first()?))) else { return };
+            let taken: Vec<&RecordKey> =
+                inner.truth.values().flat_map(|spec| &spec.wants).map(|(key, _)| key).collect();
+            let free = ["a", "b", "c"].iter().map(|id| RecordKey { set_id: SetId::new(id), ..key.clone() });
+            let free = free.into_iter().find(|key| !taken.contains(&key));
+            free.map(|key| Spec { wants: vec![(key, data.clone())], weight: spec.weight, ..Spec::default() })
+        };
+        if let Some(spec) = joined {
+            self.put(id, &spec);
+        }
+    }
+
+    /// The others that ask for a name of an object are gone from a new list.
+    pub(crate) fn leave_alone(&self, id: Id) {
+        let others: Vec<Id> = {
+            let inner = self.lock();
+            let Some(spec) = inner.truth.get(&id) else { return };
+            let shares = |other: &Spec| names_of(other).any(|name| names_of(spec).any(|own| own == name));
+            let shares = |(other, spec): (&Id, &Spec)| (*other != id && shares(spec)).then_some(*other);
+            inner.truth.iter().filter_map(shares).collect()
+        };
+        others.into_iter().for_each(|other| self.vanish(other));
+    }
+
+    /// An object that asks for A records asks for AAAA records, and the other way round.
+    pub(crate) fn turn(&self, id: Id) {
+        let spec = self.lock().truth.get(&id).cloned();
+        let Some(spec) = spec else { return };
+        let mut wants: Vec<(RecordKey, Vec<RData>)> = Vec::new();
+        for (key, data) in spec.wants {
+            let rtype = match key.rtype {
+                RecordType::A => RecordType::Aaaa,
+                RecordType::Aaaa => RecordType::A,
+                other => other,
+            };
+            let data = if rtype == key.rtype { data } else { vec![data_of(1, id.number, rtype)] };
+            wants.push((RecordKey { rtype, ..key }, data));
+        }
+        self.put(id, &Spec { wants, ..spec });
     }
 
     /// An object loses its addresses: its names are pending.

@@ -159,14 +159,22 @@ impl Setup {
         let affix = if chance.percent(60) { AFFIXES[0] } else { *chance.pick(&AFFIXES) };
         let others: Vec<Affix> = AFFIXES.into_iter().filter(|other| *other != affix).collect();
         let moves = chance.percent(50).then(|| *chance.pick(&others));
-        let set_ids = chance.percent(25);
+        // Where sets can all have one kind of routing policy there is more to see, and few kinds of providers can.
+        let may_route = profile.clone().with_set_ids().with_one_kind().capability.one_kind;
+        let set_ids = chance.percent(if may_route { 50 } else { 25 });
         // Drawn apart, so that the other histories stay what they were.
         // A table knows records by name alone, and so cannot be used with several instances.
         let twins =
             !profile.rootless && scope.claims != Claims::Table && mix(chance.clone().next(), 2).is_multiple_of(8);
         let profile = if set_ids { profile.with_set_ids() } else { profile };
-        let one_kind = set_ids && mix(chance.clone().next(), 4).is_multiple_of(2);
+        let one_kind = set_ids && !mix(chance.clone().next(), 4).is_multiple_of(3);
         let profile = if one_kind { profile.with_one_kind() } else { profile };
+        // What goes when sets change their kind is little, and binds only where little may go.
+        let brake = if profile.capability.one_kind && mix(chance.clone().next(), 5).is_multiple_of(2) {
+            Brake { min_deletes: 1, process_min_deletes: 1, ..brake }
+        } else {
+            brake
+        };
         Self {
             set_ids,
             commands: chance.percent(25),

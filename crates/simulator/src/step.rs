@@ -36,8 +36,23 @@ pub(crate) enum ManualEdit {
     Dispute,
     /// Damages its claim.
     Scribble,
-    /// Puts its claim where external-dns wrote it before 2022: at a name without the type.
-    Age,
+    /// Puts its claim where external-dns wrote it before 2022: at a name without the type; and whether an AAAA record of somebody comes
+    /// beside an A record in that very moment, of which such a claim says nothing.
+    Age(bool),
+}
+
+/// What happens in the very moment in which an object changes the kind of its sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meanwhile {
+    Nothing,
+    /// A human takes its first record away.
+    Robbed,
+    /// And writes a text beside the claim that is left.
+    Remarked,
+    /// The other objects with sets at its names are gone from a new list.
+    Alone,
+    /// And so is it, and another object asks for its sets.
+    Succeeded(Id),
 }
 
 /// The flags of a daemon that may differ at its next start.
@@ -97,9 +112,12 @@ pub(crate) enum Crowd {
 pub(crate) enum Action {
     Put(usize, Id, Spec),
     Blank(usize, Id),
-    /// What an object asks for with identifiers is weighted from now on, or no longer; and whether a human takes its first record away in
-    /// that very moment.
-    Reweigh(usize, Id, bool),
+    /// What an object asks for with identifiers is weighted from now on, or no longer.
+    Reweigh(usize, Id, Meanwhile),
+    /// An object asks for one more set, weighted or not as they are, beside the first one of another object.
+    Join(usize, Id, Id),
+    /// An object asks for addresses of the other family.
+    Turn(usize, Id),
     Delete(usize, Id),
     Vanish(usize, Id),
     LoseWatch(usize, usize),
@@ -233,6 +251,9 @@ impl<'a> Dice<'a> {
             }
             spec.wants.push((key, all));
         }
+        if self.setup.profile.capability.one_kind && self.chance.percent(25) {
+            self.more_sets(&mut spec);
+        }
         if self.setup.texts && self.chance.percent(35) {
             spec.wants.push(self.text());
         }
@@ -255,6 +276,18 @@ impl<'a> Dice<'a> {
             spec.choice = Some(self.chance.below(self.setup.instances()));
         }
         spec
+    }
+
+    /// Asks for the first record under every identifier.
+    fn more_sets(&mut self, spec: &mut Spec) {
+        let Some((first, _)) = spec.wants.first().cloned() else { return };
+        for id in ["a", "b", "c"] {
+            let key = RecordKey { set_id: SetId::new(id), ..first.clone() };
+            if spec.wants.iter().all(|(other, _)| *other != key) {
+                let data = self.data(key.rtype, 1);
+                spec.wants.push((key, vec![data]));
+            }
+        }
     }
 
     /// A text of an object: a harmless one, or one that reads like a claim on a record, in one of the ways in which claims are
@@ -289,7 +322,7 @@ impl<'a> Dice<'a> {
             45..55 => ManualEdit::Add(self.data(key.rtype, 2)),
             55..75 => ManualEdit::Remove,
             75..82 => ManualEdit::Disown,
-            82..87 => ManualEdit::Age,
+            82..87 => ManualEdit::Age(self.chance.percent(30)),
             87..92 => ManualEdit::Assign(self.chance.weigh(&[(1, "stranger"), (1, "d0"), (1, "d1")])),
             92..93 => ManualEdit::Remark,
             93..94 => ManualEdit::Unlabel,
@@ -370,7 +403,20 @@ impl<'a> Dice<'a> {
                 };
                 Action::Human(key, edit)
             }
-            0..55 => Action::Reweigh(self.cluster(), self.id(), !claimless && self.chance.percent(30)),
+            0..25 => Action::Join(self.cluster(), self.id(), self.id()),
+            25..55 => {
+                let heir = self.id();
+                let meanwhile = self.chance.weigh(&[
+                    (40, Meanwhile::Nothing),
+                    (20, Meanwhile::Robbed),
+                    (10, Meanwhile::Remarked),
+                    (15, Meanwhile::Alone),
+                    (15, Meanwhile::Succeeded(heir)),
+                ]);
+                let by_hand = matches!(meanwhile, Meanwhile::Robbed | Meanwhile::Remarked);
+                let meanwhile = if claimless && by_hand { Meanwhile::Nothing } else { meanwhile };
+                Action::Reweigh(self.cluster(), self.id(), meanwhile)
+            }
             55..70 => Action::LoseWatch(self.cluster(), kind),
             70..80 => Action::Empty(self.cluster(), kind, false),
             _ => Action::Mend(self.cluster(), kind),
@@ -385,14 +431,15 @@ impl<'a> Dice<'a> {
         if self.setup.commands && self.chance.percent(12) {
             return self.command();
         }
-        if self.setup.profile.capability.one_kind && self.chance.percent(20) {
+        if self.setup.profile.capability.one_kind && self.chance.percent(30) {
             return self.routing();
         }
         let roll = self.chance.below(1000);
         match roll {
             // Where claims move there are more restarts with other flags.
             0..40 if self.setup.moves.is_some() => Action::Flags(self.daemon(), self.flags()),
-            0..400 => Action::Put(self.cluster(), self.id(), self.spec()),
+            0..385 => Action::Put(self.cluster(), self.id(), self.spec()),
+            385..400 => Action::Turn(self.cluster(), self.id()),
             400..430 => Action::Blank(self.cluster(), self.id()),
             430..510 => Action::Delete(self.cluster(), self.id()),
             510..550 => Action::Vanish(self.cluster(), self.id()),

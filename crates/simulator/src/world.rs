@@ -24,7 +24,7 @@ use crate::names::{is_forged, is_record, name, speaks};
 use crate::peer::Peer;
 use crate::rules::Rule;
 use crate::setup::{Claims, INSTANCES, Setup};
-use crate::step::{Action, Crowd, Flags, ManualEdit, Step};
+use crate::step::{Action, Crowd, Flags, ManualEdit, Meanwhile, Step};
 use crate::truth::{Content, Objects, Party, Right, Truth};
 
 use self::process::Seat;
@@ -184,13 +184,26 @@ impl World {
                 self.clusters[*cluster].put(*id, spec);
             }
             Action::Blank(cluster, id) => self.clusters[*cluster].blank(*id),
-            Action::Reweigh(cluster, id, robbed) => {
-                let first = self.clusters[*cluster].first_key(*id).filter(|_| *robbed);
-                if let Some(key) = first {
-                    self.human(&key, &ManualEdit::Remove);
+            Action::Reweigh(cluster, id, meanwhile) => {
+                let edits: &[ManualEdit] = match meanwhile {
+                    Meanwhile::Robbed => &[ManualEdit::Remove],
+                    Meanwhile::Remarked => &[ManualEdit::Remark, ManualEdit::Remove],
+                    Meanwhile::Nothing | Meanwhile::Alone | Meanwhile::Succeeded(_) => &[],
+                };
+                if let Some(key) = self.clusters[*cluster].first_key(*id) {
+                    edits.iter().for_each(|edit| self.human(&key, edit));
                 }
-                self.clusters[*cluster].reweigh(*id);
+                let cluster = &self.clusters[*cluster];
+                if matches!(meanwhile, Meanwhile::Alone | Meanwhile::Succeeded(_)) {
+                    cluster.leave_alone(*id);
+                }
+                match meanwhile {
+                    Meanwhile::Succeeded(heir) => cluster.succeed(*id, *heir),
+                    _ => cluster.reweigh(*id),
+                }
             }
+            Action::Join(cluster, id, other) => self.clusters[*cluster].join(*id, *other),
+            Action::Turn(cluster, id) => self.clusters[*cluster].turn(*id),
             Action::Delete(cluster, id) => self.clusters[*cluster].delete(*id),
             Action::Vanish(cluster, id) => self.clusters[*cluster].vanish(*id),
             Action::LoseWatch(cluster, kind) => self.clusters[*cluster].lose_watch(*kind),

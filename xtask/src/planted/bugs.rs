@@ -349,6 +349,15 @@ pub(super) const BUGS: &[Bug] = &[
         }],
     },
     Bug {
+        name: "any claim goes to make room",
+        claims: TEXTS,
+        edits: &[Edit {
+            file: "crates/engine/src/claim_room.rs",
+            text: "    let (registry, zone) = (&worker.instance.registry, &worker.handle.zone);\n",
+            with: "    if PLANTED {\n        return Some(Step::claim(Change::Delete { from: set.clone() }));\n    }\n    let (registry, zone) = (&worker.instance.registry, &worker.handle.zone);\n",
+        }],
+    },
+    Bug {
         name: "sets of another kind of routing give way though one is not ours, and a delete needs no claim",
         claims: TEXTS,
         edits: &[
@@ -374,6 +383,15 @@ pub(super) const BUGS: &[Bug] = &[
         }],
     },
     Bug {
+        name: "one set of another kind of routing takes the place of any number",
+        claims: TEXTS,
+        edits: &[Edit {
+            file: "crates/core/src/plan/routing.rs",
+            text: "        *left = left.saturating_sub(1);\n",
+            with: "        *left = if PLANTED { *left } else { left.saturating_sub(1) };\n",
+        }],
+    },
+    Bug {
         name: "sets of another kind of routing give way in doubt",
         claims: TEXTS,
         edits: &[Edit {
@@ -390,6 +408,22 @@ pub(super) const BUGS: &[Bug] = &[
             text: "            .partition(|(set, ownership)| creates.iter().any(|placed| is_replaced(set, ownership, placed)));",
             with: "            .partition(|(set, ownership)| !PLANTED && creates.iter().any(|placed| is_replaced(set, ownership, placed)));",
         }],
+    },
+    Bug {
+        name: "a claim of the old format speaks for an AAAA too",
+        claims: TEXTS,
+        edits: &[
+            Edit {
+                file: "crates/registry/src/txt/view.rs",
+                text: "let reads = |old: &DnsName| key.rtype != RecordType::Aaaa && may_be_old(",
+                with: "let reads = |old: &DnsName| (PLANTED || key.rtype != RecordType::Aaaa) && may_be_old(",
+            },
+            Edit {
+                file: "crates/registry/src/txt/view.rs",
+                text: "    TYPES.into_iter().filter(|rtype| *rtype != RecordType::Aaaa)\n",
+                with: "    TYPES.into_iter().filter(|rtype| PLANTED || *rtype != RecordType::Aaaa)\n",
+            },
+        ],
     },
     Bug {
         name: "an entry that announces what its record will hold speaks for it whatever stands there",

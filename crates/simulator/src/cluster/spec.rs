@@ -56,6 +56,12 @@ impl Spec {
     pub(super) fn is_for(&self, instance: usize) -> bool {
         self.choice.is_none_or(|chosen| chosen == instance)
     }
+
+    /// The same with simple sets in place of weighted ones, or the other way round.
+    pub(super) fn reweighed(self) -> Self {
+        let weight = if self.weight.is_some() { None } else { Some(1) };
+        Self { weight, ..self }
+    }
 }
 
 impl std::fmt::Display for Spec {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Action, Command, Crowd, Flags, ManualEdit, Pick, Step};
+use super::{Action, Command, Crowd, Flags, ManualEdit, Meanwhile, Pick, Step};
 use crate::cluster::KINDS;
 use crate::line::Mood;
 
@@ -11,9 +11,14 @@ impl fmt::Display for Action {
         match self {
             Self::Put(cluster, id, spec) => write!(f, "In cluster {cluster}, {id} asks for {spec}."),
             Self::Blank(cluster, id) => write!(f, "In cluster {cluster}, {id} loses its addresses."),
-            Self::Reweigh(cluster, id, robbed) => {
-                let robbed = if *robbed { ", while a human takes its first record away" } else { "" };
-                write!(f, "In cluster {cluster}, {id} goes between weighted sets and simple ones{robbed}.")
+            Self::Reweigh(cluster, id, meanwhile) => {
+                write!(f, "In cluster {cluster}, {id} goes between weighted sets and simple ones{meanwhile}.")
+            }
+            Self::Join(cluster, id, other) => {
+                write!(f, "In cluster {cluster}, {id} asks for one more set beside the first one of {other}.")
+            }
+            Self::Turn(cluster, id) => {
+                write!(f, "In cluster {cluster}, {id} asks for addresses of the other family.")
             }
             Self::Delete(cluster, id) => write!(f, "In cluster {cluster}, {id} is deleted."),
             Self::Vanish(cluster, id) => write!(f, "In cluster {cluster}, {id} is gone from a new list."),
@@ -34,7 +39,10 @@ impl fmt::Display for Action {
                 ManualEdit::Dispute => write!(f, "A human adds a stranger's claim beside that on {key}."),
                 ManualEdit::Unlabel => write!(f, "A human makes the claim on {key} one for no object."),
                 ManualEdit::Remark => write!(f, "A human adds a text beside the claim on {key}."),
-                ManualEdit::Age => write!(f, "A human puts the claim on {key} where old ones stand."),
+                ManualEdit::Age(beside) => {
+                    let beside = if *beside { ", and somebody an AAAA beside it" } else { "" };
+                    write!(f, "A human puts the claim on {key} where old ones stand{beside}.")
+                }
                 ManualEdit::Scribble => write!(f, "A human damages the claim on {key}."),
             },
             Self::PeerRequest(key, Some(data)) => write!(f, "The peer is asked for {key} {data}."),
@@ -65,6 +73,20 @@ impl fmt::Display for Action {
             Self::Refuse(name) => write!(f, "The provider refuses {name} from now on."),
             Self::Relent => write!(f, "The provider refuses no name any more, and lists all zones."),
             Self::Wait(seconds) => write!(f, "{seconds} s pass."),
+        }
+    }
+}
+
+impl fmt::Display for Meanwhile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Robbed => f.write_str(", while a human takes its first record away"),
+            Self::Remarked => f.write_str(", while a human takes its first record away and writes beside the claim"),
+            Self::Alone => f.write_str(", and the others with sets at its names are gone from a new list"),
+            Self::Succeeded(heir) => {
+                write!(f, " and is gone from a new list, with the others at its names: {heir} asks for that instead")
+            }
         }
     }
 }

@@ -36,9 +36,11 @@ impl Truth {
         let Right::One { resource: Some(resource), .. } = right else { return };
         let instead = sight.asks_instead(key, Some(resource));
         // A CNAME yields to what others ask for beside it, and where it alone would take the place, to what its own object does.
-        let others = sight.asks_beside(key).into_iter().any(|ask| ask.label != *resource);
+        let (own, others): (Vec<Ask>, Vec<Ask>) =
+            sight.asks_beside(key).into_iter().partition(|ask| ask.label == *resource);
         let alone = instead.iter().all(|rtype| *rtype == RecordType::Cname || !ADDRESSES.contains(rtype));
-        let yields = instead.contains(&RecordType::Cname) && (others || alone && instead.len() > 1);
+        let beside = own.iter().any(|ask| !ADDRESSES.contains(&ask.key.rtype));
+        let yields = instead.contains(&RecordType::Cname) && (!others.is_empty() || alone && beside);
         // Two clusters under one owner id speak of each other's objects.
         let sharing = self.parties.iter().filter(|party| party.owner == self.parties[step.daemon].owner).count() > 1;
         let waits = yields || sharing || self.profile.staged && instead.iter().any(|rtype| rtype.excludes(key.rtype));

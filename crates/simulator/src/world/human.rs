@@ -55,10 +55,13 @@ impl World {
         let first = places.first().filter(|_| truth.affixes.len() < 2);
         let place = places.iter().find(holds_text).or(first).cloned();
         let claim = place.as_ref().and_then(|place| truth.zones[zone].sets.get(place).cloned());
-        let claim_to_age = claim.clone().filter(|_| *edit == ManualEdit::Age);
+        let claim_to_age = claim.clone().filter(|_| matches!(edit, ManualEdit::Age(_)));
         let old = claim_to_age.as_ref().and_then(|claim| truth.old_place(key, &claim.key, &apex));
+        // Beside a CNAME none could be written.
+        let old = old.filter(|old| key.rtype != RecordType::Cname || old.name != key.name);
         let change = match edit {
-            ManualEdit::Age => None,
+            ManualEdit::Age(false) => None,
+            ManualEdit::Age(true) => beside_an_address(&truth, zone, key).filter(|_| old.is_some()),
             ManualEdit::Write(data) => write(&truth, zone, key, data),
             ManualEdit::Add(_) if stands.is_none() || key.rtype == RecordType::Cname => None,
             ManualEdit::Add(data) => stands.map(|stands| {
@@ -99,7 +102,7 @@ impl World {
         };
         let changes: Vec<_> = aged.into_iter().flatten().chain(change).collect();
         if !changes.is_empty() && changes.iter().all(legal) {
-            truth.aged |= *edit == ManualEdit::Age;
+            truth.aged |= matches!(edit, ManualEdit::Age(_));
             truth.foreign(Author::Human, zone, &changes);
         }
     }
@@ -128,7 +131,7 @@ fn edit_objects(truth: &mut Truth, zone: usize, key: &RecordKey, edit: &ManualEd
             }
             true
         }),
-        ManualEdit::Remark | ManualEdit::Age => {}
+        ManualEdit::Remark | ManualEdit::Age(_) => {}
     }
     true
 }
@@ -153,7 +156,7 @@ fn edit_rows(truth: &mut Truth, key: &RecordKey, edit: &ManualEdit) -> bool {
             }
             true
         }),
-        ManualEdit::Age => {}
+        ManualEdit::Age(_) => {}
         ManualEdit::Remark => truth.edit_rows(key, &|row| {
             if let Some(labels) = row.get_mut("l").and_then(Value::as_object_mut) {
                 labels.insert("remark".to_owned(), Value::from("by hand"));
@@ -180,6 +183,13 @@ fn unlabelled(claim: &RecordSet) -> Option<RecordSet> {
     })?;
     let says = text(&claim.key, &format!("\"heritage=external-dns,external-dns/owner={owner}\""));
     Some(RecordSet { ttl: claim.ttl, ..says })
+}
+
+/// An AAAA record beside an A record, where none stands.
+fn beside_an_address(truth: &Truth, zone: usize, key: &RecordKey) -> Option<(RecordKey, Option<RecordSet>)> {
+    let beside = RecordKey { rtype: RecordType::Aaaa, ..key.clone() };
+    let free = key.rtype == RecordType::A && !truth.zones[zone].sets.contains_key(&beside);
+    free.then(|| write(truth, zone, &beside, &data_of(2, 0, RecordType::Aaaa))).flatten()
 }
 
 fn write(truth: &Truth, zone: usize, key: &RecordKey, data: &RData) -> Option<(RecordKey, Option<RecordSet>)> {
