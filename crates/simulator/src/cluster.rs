@@ -245,7 +245,9 @@ impl Cluster {
             let shares = |(other, spec): (&Id, &Spec)| (*other != id && shares(spec)).then_some(*other);
             inner.truth.iter().filter_map(shares).collect()
         };
-        others.into_iter().for_each(|other| self.vanish(other));
+        for other in others {
+            self.vanish(other);
+        }
     }
 
     /// An object that asks for A records asks for AAAA records, and the other way round.

@@ -180,6 +180,7 @@ impl Line {
         };
         if self.command.is_none() {
             truth.shown(self.daemon, at, None);
+            truth.note_end(self.daemon, at, told.is_some());
             if told.is_none() && seen == serial {
                 truth.note_gone(self.daemon, at);
             }

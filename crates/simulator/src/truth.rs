@@ -122,6 +122,8 @@ pub(crate) struct Truth {
     listings: HashMap<(usize, usize), VecDeque<(u64, Instant)>>,
     /// What the last listing of a zone left out without saying so, where claims are beside the zones.
     left_out: HashSet<(usize, usize, DnsName)>,
+    /// The zones of which a daemon's last listing lacked its end.
+    cut_short: HashSet<(usize, usize)>,
     /// The newest serial by which each changed a name.
     touched: HashMap<(usize, DnsName), BTreeMap<Author, u64>>,
     places: HashMap<(usize, RecordKey), Vec<(RecordKey, bool)>>,
@@ -205,6 +207,7 @@ impl Truth {
             checked_names: HashMap::new(),
             listings: HashMap::new(),
             left_out: HashSet::new(),
+            cut_short: HashSet::new(),
             touched: HashMap::new(),
             places: HashMap::new(),
             speaks_for: HashMap::new(),

@@ -191,7 +191,9 @@ impl World {
                     Meanwhile::Nothing | Meanwhile::Alone | Meanwhile::Succeeded(_) => &[],
                 };
                 if let Some(key) = self.clusters[*cluster].first_key(*id) {
-                    edits.iter().for_each(|edit| self.human(&key, edit));
+                    for edit in edits {
+                        self.human(&key, edit);
+                    }
                 }
                 let cluster = &self.clusters[*cluster];
                 if matches!(meanwhile, Meanwhile::Alone | Meanwhile::Succeeded(_)) {

@@ -37,11 +37,42 @@ pub(super) const TYPES: [RecordType; 13] = [
 const LOWER: [&str; TYPES.len()] =
     ["a", "aaaa", "cname", "ns", "mx", "ptr", "srv", "naptr", "txt", "dname", "caa", "https", "svcb"];
 
+/// A prefix or suffix in lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Affix {
+    text: String,
+    /// With each of [`LOWER`] in the place for the type, then with none, if it has that place: it is asked for with every name.
+    by_type: Vec<String>,
+}
+
+impl Affix {
+    fn new(text: &str) -> Self {
+        let text = text.to_lowercase();
+        let all = LOWER.into_iter().chain([""]).map(|kind| text.replace(TEMPLATE, kind));
+        let by_type = if text.contains(TEMPLATE) { all.collect() } else { Vec::new() };
+        Self { text, by_type }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// With a type in lower case in its place, or with none if `kind` is empty.
+    fn filled(&self, kind: &str) -> Cow<'_, str> {
+        if self.by_type.is_empty() {
+            return Cow::Borrowed(&self.text);
+        }
+        let known = LOWER.into_iter().chain([""]).position(|known| known == kind);
+        let known = known.and_then(|at| self.by_type.get(at));
+        known.map_or_else(|| Cow::Owned(self.text.replace(TEMPLATE, kind)), |known| Cow::Borrowed(known.as_str()))
+    }
+}
+
 /// What is put around a record's first label to make the name of its claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Affixes {
-    prefix: String,
-    suffix: String,
+    prefix: Affix,
+    suffix: Affix,
     wildcard: String,
     /// Whether prefix or suffix has the place for the type.
     templated: bool,
@@ -49,9 +80,9 @@ pub(super) struct Affixes {
 
 impl Affixes {
     pub(super) fn new(prefix: &str, suffix: &str, wildcard: &str) -> Self {
-        let [prefix, suffix, wildcard] = [prefix, suffix, wildcard].map(str::to_lowercase);
-        let templated = prefix.contains(TEMPLATE) || suffix.contains(TEMPLATE);
-        Self { prefix, suffix, wildcard, templated }
+        let [prefix, suffix] = [prefix, suffix].map(Affix::new);
+        let templated = !(prefix.by_type.is_empty() && suffix.by_type.is_empty());
+        Self { prefix, suffix, wildcard: wildcard.to_lowercase(), templated }
     }
 
     /// The name of the claim on the records of `rtype` at `name`.
@@ -140,23 +171,18 @@ impl Affixes {
     /// Asked several times for every record that is looked at: so the text is made in one piece.
     fn join(&self, head: &str, rest: &str, kind: &str) -> Result<DnsName, NameError> {
         let dash = if self.templated || kind.is_empty() { ["", ""] } else { [kind, "-"] };
-        let (prefix, suffix) = (self.filled(&self.prefix, kind), self.filled(&self.suffix, kind));
+        let (prefix, suffix) = (self.prefix.filled(kind), self.suffix.filled(kind));
         DnsName::parse(&[&*prefix, dash[0], dash[1], head, &*suffix, rest].concat())
     }
 
     /// Prefix and suffix for one type in lower case, or for no type if `kind` is empty.
     fn with_type(&self, kind: &str) -> (Cow<'_, str>, Cow<'_, str>) {
         let prefix = if self.templated || kind.is_empty() {
-            self.filled(&self.prefix, kind)
+            self.prefix.filled(kind)
         } else {
-            Cow::Owned(format!("{}{kind}-", self.prefix))
+            Cow::Owned(format!("{}{kind}-", self.prefix.text))
         };
-        (prefix, self.filled(&self.suffix, kind))
-    }
-
-    /// An affix with the type in its place.
-    fn filled<'a>(&self, affix: &'a str, kind: &str) -> Cow<'a, str> {
-        if self.templated { Cow::Owned(affix.replace(TEMPLATE, kind)) } else { Cow::Borrowed(affix) }
+        (prefix, self.suffix.filled(kind))
     }
 
     /// The record's first label, and the rest with its dot. The first label has no dot, so where it ends is certain.
@@ -179,7 +205,7 @@ impl Affixes {
                 Some((name.to_owned(), rtype))
             }
             (true, false) => {
-                let dots = self.suffix.matches('.').count();
+                let dots = self.suffix.text.matches('.').count();
                 let parts: Vec<&str> = claim.splitn(dots + 2, '.').collect();
                 let first = parts.get(..=dots)?.join(".");
                 let (name, rtype) = self.strip(&first, &self.suffix, |text, affix| text.strip_suffix(affix))?;
@@ -192,17 +218,17 @@ impl Affixes {
     fn strip<'a>(
         &self,
         text: &'a str,
-        affix: &str,
+        affix: &Affix,
         take: impl Fn(&'a str, &str) -> Option<&'a str>,
     ) -> Option<(&'a str, Option<RecordType>)> {
         let kinds = || TYPES.into_iter().zip(LOWER);
-        let by_type = |(rtype, kind): (RecordType, &str)| Some((take(text, &self.filled(affix, kind))?, Some(rtype)));
+        let by_type = |(rtype, kind): (RecordType, &str)| Some((take(text, &affix.filled(kind))?, Some(rtype)));
         if self.templated
             && let Some(found) = kinds().find_map(by_type)
         {
             return Some(found);
         }
-        let inner = take(text, &self.filled(affix, ""))?;
+        let inner = take(text, &affix.filled(""))?;
         let typed = inner.split_once('-').and_then(|(kind, rest)| {
             let (rtype, _) = kinds().find(|(_, lower)| *lower == kind)?;
             Some((rest, Some(rtype)))

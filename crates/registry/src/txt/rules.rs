@@ -96,7 +96,15 @@ impl Rules {
 
     /// As [`TxtRegistry::target`], by other affixes.
     pub(super) fn target_by(affixes: &Affixes, zone: &Zone, key: &RecordKey) -> Result<DnsName, NameError> {
-        let typed = affixes.typed(&key.name, key.rtype);
+        Self::target_of(affixes.typed(&key.name, key.rtype), zone, key)
+    }
+
+    /// As [`Rules::target_by`], of the typed name of external-dns.
+    pub(super) fn target_of(
+        typed: Result<DnsName, NameError>,
+        zone: &Zone,
+        key: &RecordKey,
+    ) -> Result<DnsName, NameError> {
         let outside = typed.as_ref().is_ok_and(|name| !name.is_within(&zone.name));
         if key.name == zone.name && !zone.name.is_root() && (typed.is_err() || outside) {
             return apex_name(zone, key.rtype);

@@ -76,12 +76,14 @@ pub(super) fn places(rules: &Rules, zone: &Zone, key: &RecordKey) -> Vec<ClaimPl
             places.push(ClaimPlace { name, format, earlier });
         }
     };
-    add(rules.target(zone, key).ok(), Format::Current, false);
-    add(rules.affixes.typed(&key.name, key.rtype).ok(), Format::Elsewhere, false);
+    let typed = rules.affixes.typed(&key.name, key.rtype);
+    add(Rules::target_of(typed.clone(), zone, key).ok(), Format::Current, false);
+    add(typed.ok(), Format::Elsewhere, false);
     add(rules.affixes.international(&key.name, key.rtype), Format::Elsewhere, false);
     for affixes in &rules.earlier {
-        add(Rules::target_by(affixes, zone, key).ok(), Format::Former, true);
-        add(affixes.typed(&key.name, key.rtype).ok(), Format::Former, true);
+        let typed = affixes.typed(&key.name, key.rtype);
+        add(Rules::target_of(typed.clone(), zone, key).ok(), Format::Former, true);
+        add(typed.ok(), Format::Former, true);
     }
     if rules.moves_old && key.name == zone.name {
         add(apex_name(zone, key.rtype).ok(), Format::Former, true);

@@ -206,7 +206,9 @@ impl Truth {
         let here = self.count_owned(daemon, zone);
         let others: usize = (0..self.zones.len()).filter(|at| *at != zone).map(|at| self.count_owned(daemon, at)).sum();
         let brake = self.parties[daemon].brake;
-        let amid = !self.writing.insert(daemon);
+        // What its last listing left out it does not know to be there.
+        let cut = self.cut_short.iter().any(|(who, _)| *who == daemon);
+        let amid = !self.writing.insert(daemon) || cut;
         for (place, owned) in [(zone, here), (PROCESS, here + others)] {
             let ledger = self.ledgers.entry((daemon, place)).or_default();
             ledger.trim(&brake, now);

@@ -31,7 +31,8 @@ impl Truth {
 
     /// An object that asks for another type now keeps what it had until the other one stands. Where nothing holds a write
     /// together, a CNAME has to wait until what it excludes is gone.
-    pub(super) fn judge_replacement(&mut self, step: &Judged<'_>, right: &Right, sight: &Sight) {
+    /// `crossed` is whether somebody changed the name since it was listed.
+    pub(super) fn judge_replacement(&mut self, step: &Judged<'_>, right: &Right, sight: &Sight, crossed: bool) {
         let key = step.key;
         let Right::One { resource: Some(resource), .. } = right else { return };
         let instead = sight.asks_instead(key, Some(resource));
@@ -51,7 +52,6 @@ impl Truth {
         let stands = |other: &RecordKey| ADDRESSES.contains(&other.rtype) && rows.same(other, key);
         let comes = self.zones[step.zone].sets.keys().any(|other| other != key && stands(other));
         // A delete demands nothing of the other types: somebody may just have taken what stood there.
-        let crossed = self.changed_since_listed(step.daemon, step.zone, &key.name);
         let excused = crossed || self.excused(step.daemon, step.zone, key);
         // What was written to the zone above, while this one was not listed, is replaced in the zone below.
         let elsewhere = self.home(step) != step.zone;

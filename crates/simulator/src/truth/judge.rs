@@ -75,6 +75,9 @@ impl Truth {
         let before: Vec<_> =
             concerned.iter().map(|(z, key)| (self.standing(*z, key), self.is_of(daemon, *z, key))).collect();
         let rights: Vec<Right> = concerned.iter().map(|(z, key)| self.right(*z, key)).collect();
+        // What was passed over in a listing because of an earlier write is asked before this one is noted.
+        let crossed: BTreeSet<(usize, RecordKey)> =
+            concerned.iter().filter(|(z, key)| self.changed_since_listed(daemon, *z, &key.name)).cloned().collect();
         self.check_texts(daemon, zone, changes);
         self.note_owned(daemon, zone, now);
         self.touch(Author::Daemon(daemon), zone, changes);
@@ -98,7 +101,7 @@ impl Truth {
             self.judge_scope(&step);
             self.judge_instance(&step, sight);
             if stood.is_some() && stands.is_none() && *was_ours {
-                self.judge_replacement(&step, right, sight);
+                self.judge_replacement(&step, right, sight, crossed.contains(&(*z, key.clone())));
             }
             if stood != &stands {
                 self.note_write(daemon, *z, key);
@@ -269,8 +272,10 @@ impl Truth {
         let bare = stands.is_some() && !is_ours && (stood.is_none() || was_ours);
         // Whoever of our owner's processes wrote it: it is ours.
         let own = seized && self.is_of_our_owner(step);
-        let unseen =
-            bare && (self.announced_unseen(daemon, zone, key) || self.is_of_later(daemon, (zone, key.clone())));
+        let unseen = bare
+            && (self.announced_unseen(daemon, zone, key)
+                || self.narrowed_by_another(daemon, zone, key)
+                || self.is_of_later(daemon, (zone, key.clone())));
         let excused =
             unseen || (seized && !own || bare) && !self.must_have_read(step) && self.excused(daemon, zone, key);
         if stood.is_some() && is_ours {

@@ -3,6 +3,7 @@
 //! In: the text of an object, as somebody writes it. Out: by what right a record stands: by the statement of its owner's own object.
 
 mod by_hand;
+mod unseen;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -19,13 +20,6 @@ use super::words::{Place, Word, word};
 use super::{Author, Right, Truth};
 use crate::names::is_record;
 use crate::rules::Rule;
-
-/// The longest time from an announcement to its write, where no call stands still: what is read before may be asked for again
-/// after a pause.
-const AHEAD: Duration = Duration::from_secs(10);
-
-/// The longest time from the judgement of a delete to its write, where no call stands still.
-const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// One object.
 #[derive(Debug, Clone)]
@@ -190,36 +184,6 @@ impl Objects {
         self.versions
     }
 
-    /// Whether somebody else changed what an object says of a record after the daemon saw it.
-    pub(super) fn changed_unseen(&self, daemon: usize, zone: &str, key: &RecordKey) -> bool {
-        let place = (zone.to_owned(), key.clone());
-        self.touched.get(&place).into_iter().flatten().any(|((name, author), at)| {
-            let seen = || self.read.get(&(daemon, name.clone())).copied().unwrap_or(0);
-            *author != Author::Daemon(daemon) && *at > seen()
-        })
-    }
-
-    /// Whether somebody else changed what is said of any record of a zone after the daemon saw it.
-    pub(super) fn any_changed_unseen(&self, daemon: usize, zone: &str) -> bool {
-        let here = self.touched.keys().filter(|(label, _)| label == zone);
-        here.into_iter().any(|(_, key)| self.changed_unseen(daemon, zone, key))
-    }
-
-    /// Whether somebody else changed what is said of a record after the daemon announced a write of it, a moment ago, or it read
-    /// of such a change only then: that write may be on its way, and demands nothing of what is kept here.
-    pub(super) fn changed_since_announced(&self, daemon: usize, zone: &str, key: &RecordKey) -> bool {
-        let place = (zone.to_owned(), key.clone());
-        let Some((own, at)) = self.wrote.get(&(daemon, place.clone())) else { return false };
-        let read_later = |name: &String, at: &u64| {
-            let learned = self.learned.get(&(daemon, name.clone())).into_iter().flatten();
-            learned.into_iter().find(|(version, _)| version >= at).is_some_and(|(_, when)| when >= own)
-        };
-        let later = |((name, author), at): (&(String, Author), &u64)| {
-            *author != Author::Daemon(daemon) && (at > own || read_later(name, at))
-        };
-        at.elapsed() <= AHEAD && self.touched.get(&place).into_iter().flatten().any(later)
-    }
-
     /// By what right a record stands that is as `standing`.
     pub(super) fn right(&self, zone: &str, key: &RecordKey, standing: Option<&RecordSet>) -> Right {
         let place = (zone.to_owned(), key.clone());
@@ -260,10 +224,6 @@ impl Truth {
         Some(objects.right(&self.label(zone), key, self.zones[zone].sets.get(key)))
     }
 
-    pub(super) fn word_changed_unseen(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
-        self.objects.as_ref().is_some_and(|objects| objects.changed_unseen(daemon, &self.label(zone), key))
-    }
-
     /// A process was shown all of a zone as it is: the records that its owner's claims speak for, and that stand no more, are gone
     /// for it, whether or not it could note that yet.
     pub(crate) fn note_gone(&mut self, daemon: usize, zone: usize) {
@@ -282,19 +242,6 @@ impl Truth {
         let place = (self.label(zone), key.clone());
         let rows = self.objects.iter().filter(|objects| objects.are_rows());
         rows.flat_map(|objects| objects.all.values()).filter(|row| row.words.contains_key(&place)).count() > 1
-    }
-
-    /// Whether what is said of some record of a zone was changed after the daemon last saw it, or a moment ago: what it reads right
-    /// before a write is read after that write was judged.
-    pub(super) fn words_changed_unseen(&self, daemon: usize, zone: usize) -> bool {
-        let lately = |objects: &Objects| objects.changed_by_others.is_some_and(|at| at.elapsed() <= A_MOMENT);
-        let unseen = |objects: &Objects| objects.any_changed_unseen(daemon, &self.label(zone)) || lately(objects);
-        self.objects.as_ref().is_some_and(unseen)
-    }
-
-    /// Whether a write was announced a moment ago, and somebody else changed what is said of the record since.
-    pub(super) fn announced_unseen(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
-        self.objects.as_ref().is_some_and(|objects| objects.changed_since_announced(daemon, &self.label(zone), key))
     }
 
     /// A daemon writes an object: judged by what becomes of the rights on records that stand.

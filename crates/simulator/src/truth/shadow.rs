@@ -57,6 +57,15 @@ impl Truth {
         }
     }
 
+    /// Notes whether a daemon's listing of a zone lacked its end, which nobody told it.
+    pub(crate) fn note_end(&mut self, daemon: usize, zone: usize, cut: bool) {
+        if cut {
+            self.cut_short.insert((daemon, zone));
+        } else {
+            self.cut_short.remove(&(daemon, zone));
+        }
+    }
+
     /// Whether claims are in objects or in a table.
     pub(crate) fn claims_are_beside(&self) -> bool {
         self.objects.is_some()
@@ -95,7 +104,7 @@ impl Truth {
     /// Whether somebody else changed a name since the daemon last read all of its zone: a plan rests on that reading, and what is
     /// read again before a write is the record that goes, not what was to stand in its stead.
     pub(super) fn changed_since_listed(&self, daemon: usize, zone: usize, name: &DnsName) -> bool {
-        let seen = self.last_listing(daemon, zone).map_or(0, |(serial, _)| *serial);
+        let seen = self.told_by_listing(daemon, zone, name);
         let touched = self.touched.get(&(zone, name.clone()));
         touched.is_some_and(|by| by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen))
     }
@@ -221,6 +230,7 @@ impl Truth {
     fn forget_readings(&mut self, daemon: usize) {
         self.read_names.retain(|(who, ..), _| *who != daemon);
         self.left_out.retain(|(who, ..)| *who != daemon);
+        self.cut_short.retain(|(who, _)| *who != daemon);
         self.checked_names.retain(|(who, ..), _| *who != daemon);
         self.listings.retain(|(who, _), _| *who != daemon);
     }

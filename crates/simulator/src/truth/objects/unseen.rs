@@ -1,0 +1,84 @@
+//! What was said of a record while a process did not look.
+//!
+//! In: who changed which entry, and what each process has read and written. Out: whether a write may rest on what is no longer so.
+
+use std::time::Duration;
+
+use zonewright_core::RecordKey;
+
+use super::Objects;
+use crate::truth::{Author, Truth};
+
+/// The longest time from an announcement to its write, where no call stands still: what is read before may be asked for again
+/// after a pause.
+const AHEAD: Duration = Duration::from_secs(10);
+
+/// The longest time from the judgement of a delete to its write, where no call stands still.
+const A_MOMENT: Duration = Duration::from_secs(1);
+
+impl Objects {
+    /// Whether somebody else changed what an object says of a record after the daemon saw it.
+    pub(in crate::truth) fn changed_unseen(&self, daemon: usize, zone: &str, key: &RecordKey) -> bool {
+        let place = (zone.to_owned(), key.clone());
+        self.touched.get(&place).into_iter().flatten().any(|((name, author), at)| {
+            let seen = || self.read.get(&(daemon, name.clone())).copied().unwrap_or(0);
+            *author != Author::Daemon(daemon) && *at > seen()
+        })
+    }
+
+    /// Whether somebody else changed what is said of any record of a zone after the daemon saw it.
+    pub(in crate::truth) fn any_changed_unseen(&self, daemon: usize, zone: &str) -> bool {
+        let here = self.touched.keys().filter(|(label, _)| label == zone);
+        here.into_iter().any(|(_, key)| self.changed_unseen(daemon, zone, key))
+    }
+
+    /// Whether somebody else changed what is said of a record after the daemon announced a write of it, a moment ago, or it read
+    /// of such a change only then: that write may be on its way, and demands nothing of what is kept here.
+    pub(in crate::truth) fn changed_since_announced(&self, daemon: usize, zone: &str, key: &RecordKey) -> bool {
+        let place = (zone.to_owned(), key.clone());
+        let Some((own, at)) = self.wrote.get(&(daemon, place.clone())) else { return false };
+        let read_later = |name: &String, at: &u64| {
+            let learned = self.learned.get(&(daemon, name.clone())).into_iter().flatten();
+            learned.into_iter().find(|(version, _)| version >= at).is_some_and(|(_, when)| when >= own)
+        };
+        let later = |((name, author), at): (&(String, Author), &u64)| {
+            *author != Author::Daemon(daemon) && (at > own || read_later(name, at))
+        };
+        at.elapsed() <= AHEAD && self.touched.get(&place).into_iter().flatten().any(later)
+    }
+
+    /// Whether one of these processes changed what is said of a record a moment ago.
+    fn is_spoken_of_lately(&self, by: impl IntoIterator<Item = usize>, zone: &str, key: &RecordKey) -> bool {
+        let place = (zone.to_owned(), key.clone());
+        let lately = |daemon| self.wrote.get(&(daemon, place.clone())).is_some_and(|(_, at)| at.elapsed() <= AHEAD);
+        by.into_iter().any(lately)
+    }
+}
+
+impl Truth {
+    pub(in crate::truth) fn word_changed_unseen(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        self.objects.as_ref().is_some_and(|objects| objects.changed_unseen(daemon, &self.label(zone), key))
+    }
+
+    /// Whether what is said of some record of a zone was changed after the daemon last saw it, or a moment ago: what it reads right
+    /// before a write is read after that write was judged.
+    pub(in crate::truth) fn words_changed_unseen(&self, daemon: usize, zone: usize) -> bool {
+        let lately = |objects: &Objects| objects.changed_by_others.is_some_and(|at| at.elapsed() <= A_MOMENT);
+        let unseen = |objects: &Objects| objects.any_changed_unseen(daemon, &self.label(zone)) || lately(objects);
+        self.objects.as_ref().is_some_and(unseen)
+    }
+
+    /// Whether a write was announced a moment ago, and somebody else changed what is said of the record since.
+    pub(in crate::truth) fn announced_unseen(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        self.objects.as_ref().is_some_and(|objects| objects.changed_since_announced(daemon, &self.label(zone), key))
+    }
+
+    /// Whether another process of the same owner narrowed the claim on a record, or announced a write of it, a moment ago: a change that
+    /// needed no announcement was on its way then, and what is kept in objects demands nothing of it.
+    pub(in crate::truth) fn narrowed_by_another(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        let owner = &self.parties[daemon].owner;
+        let others = (0..self.parties.len()).filter(|other| *other != daemon && self.parties[*other].owner == *owner);
+        let label = self.label(zone);
+        self.objects.as_ref().is_some_and(|objects| objects.is_spoken_of_lately(others, &label, key))
+    }
+}
