@@ -339,6 +339,9 @@ fn a_name_and_type_has_one_kind_of_routing() {
     let both = [weighted("a", "blue", "app.example A 192.0.2.2"), simple("a", 9)].map(|endpoint| aged(9, endpoint));
     let (wanted, _) = decide(&both, &World::with("app.example A 192.0.2.1", Some("ingress/ns/a")));
     assert_eq!(wanted, ["app.example A"], "a holder that asks for both keeps what is published");
+    let both = [weighted("a", "blue", "app.example A 192.0.2.9"), simple("a", 9)];
+    let (wanted, _) = decide(&both, &World::with("app.example A 192.0.2.9", None));
+    assert_eq!(wanted, ["app.example A"], "so does one that no claim names");
     let free = NameRules::default();
     assert_eq!(run_by(&all, free, &World::default()).wanted.len(), 3, "where sets do not mind, nobody is left out");
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ContentionFacts, Note};
 use crate::capability::RoutingKind;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, ObjectRef};
 use crate::rtype::RecordType;
 
 /// Leaves the endpoints of one kind for each type: that which the holder of a published set asks for (of both kinds the published one),
@@ -37,7 +37,10 @@ pub(super) fn keep_one_kind<'e>(
 /// The endpoint whose kind of policy the name has.
 fn home<'e>(rivals: &[&'e Endpoint], rtype: RecordType, scene: &dyn ContentionFacts) -> Option<&'e Endpoint> {
     let published = scene.published(rtype);
-    let holder = |e: &&&Endpoint| published.iter().any(|record| record.is_held_by(e));
+    // Where no claim says whose a set is, one of an object's endpoints does, and it speaks for all of them.
+    let holds = |e: &&&Endpoint| published.iter().any(|record| record.is_held_by(e));
+    let holders: BTreeSet<&ObjectRef> = rivals.iter().filter(holds).map(|e| &e.origin.object).collect();
+    let holder = |e: &&&Endpoint| holders.contains(&e.origin.object);
     let alike = |e: &&&Endpoint| published.iter().any(|record| record.set.routing.kind() == e.extras.routing.kind());
     let age = |e: &&&Endpoint| (e.origin.created.unwrap_or(i64::MAX), e.origin.object.clone());
     let first = |of: &dyn Fn(&&&'e Endpoint) -> bool| rivals.iter().filter(of).min_by_key(age).copied();
