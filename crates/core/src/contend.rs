@@ -327,6 +327,10 @@ impl<'a> Side<'a> {
 /// The holder: whom the claim names, while it asks (of several targets that it asks for, the published ones); else who wants what is
 /// published; else who holds another type at the name; else the oldest.
 fn choose(sides: &[Side<'_>], standing: Option<PublishedRecord<'_>>, holders: &[Arc<str>]) -> Option<usize> {
+    // Nearly every name has one, and nothing that is published has to be compared for that.
+    if let [_] = sides {
+        return Some(0);
+    }
     let of = |label: &str| sides.iter().position(|side| side.asks_for(label));
     let targets = standing.map(|standing| Targets::from(&standing.set.data));
     let is_published = |side: &Side<'_>| targets.as_ref().is_some_and(|targets| side.targets.same(targets));
