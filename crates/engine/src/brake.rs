@@ -48,7 +48,8 @@ struct BrakeDecision {
 /// as what an owner had lately. Room for what goes is reserved and saved before anything is sent: a process that dies again and
 /// again must not begin with an empty window each time.
 pub(crate) async fn brake(worker: &mut Worker, deletes: &RoundDeletes, before: Before) -> Passing {
-    let mut verdict = judge(worker, deletes, before);
+    let owned = owned_before(worker, deletes, before).await;
+    let mut verdict = judge(worker, deletes, before.peak, owned);
     if !verdict.reserved.is_empty()
         && worker.context.config.brake.enabled
         && let Err(error) = worker.context.state.save().await
@@ -77,12 +78,11 @@ pub(crate) async fn brake(worker: &mut Worker, deletes: &RoundDeletes, before: B
     passed
 }
 
-/// Judges, and reserves, in one step over all zones.
-fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> BrakeDecision {
+/// Judges, and reserves, in one step over all zones. `owned` is what was ours before the round.
+fn judge(worker: &Worker, deletes: &RoundDeletes, peak: usize, owned: usize) -> BrakeDecision {
     let now = worker.context.clock.now();
     let zone = worker.handle.label();
     let config = worker.context.config.brake;
-    let owned = owned_before(worker, deletes, before);
     let doubt = worker.context.state.in_doubt();
     // It could not be saved that an approval is used up.
     let unsaved = worker.context.state.unsaved().is_some();
@@ -103,7 +103,7 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> BrakeDecisi
             .collect();
         let counted: BTreeSet<RecordKey> = wanted.keys().cloned().collect();
         let former = state.held.as_ref().and_then(|held| lasting(held, &config, &counted, &deletes.withheld));
-        let load = ZoneLoad::new(wanted, deletes.free.len() + approved.len(), owned, before.peak);
+        let load = ZoneLoad::new(wanted, deletes.free.len() + approved.len(), owned, peak);
         let relieved = ledger.note(&zone, &worker.instance.id, load);
         let mut verdict = BrakeDecision { approved, relieved, ..BrakeDecision::default() };
         let zones = &document.zones;
@@ -127,9 +127,9 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> BrakeDecisi
 
 /// Number of our records without those that the round created, which must not raise the share that may go. What it deleted meanwhile is
 /// gone: where counted deletes waited for other zones, others went on.
-fn owned_before(worker: &Worker, deletes: &RoundDeletes, before: Before) -> usize {
+async fn owned_before(worker: &Worker, deletes: &RoundDeletes, before: Before) -> usize {
     let after = worker.claims.owned;
-    let owned = if deletes.counted.is_empty() { after } else { worker.count_owned() };
+    let owned = if deletes.counted.is_empty() { after } else { worker.count_owned().await };
     owned.saturating_sub(after.saturating_sub(before.owned))
 }
 

@@ -4,7 +4,7 @@
 //! claims of ours without a record that nobody asks for. Nothing is done about either.
 
 use tracing::warn;
-use zonewright_core::record::RecordKey;
+use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::ClaimAnomaly;
 use zonewright_core::rtype::RecordType;
 
@@ -21,8 +21,8 @@ struct Found {
     orphan: Option<RecordKey>,
 }
 
-pub(crate) fn announce(worker: &Worker) {
-    let Found { closed, under, orphans, orphan } = find(worker);
+pub(crate) async fn announce(worker: &Worker) {
+    let Found { closed, under, orphans, orphan } = find(worker).await;
     let zone = &worker.handle.zone.name;
     if let Some(key) = under {
         warn!(%zone, claims = closed,
@@ -36,10 +36,10 @@ pub(crate) fn announce(worker: &Worker) {
     }
 }
 
-fn find(worker: &Worker) -> Found {
+async fn find(worker: &Worker) -> Found {
     let registry = &worker.instance.registry;
     let mut found = Found::default();
-    worker.each_set(|set| {
+    let look = |set: RecordSet| {
         if set.key.rtype != RecordType::Txt {
             return;
         }
@@ -54,7 +54,8 @@ fn find(worker: &Worker) -> Found {
             }
             Some(ClaimAnomaly::Orphan(_)) | None => {}
         }
-    });
+    };
+    worker.each_set(look).await;
     found
 }
 

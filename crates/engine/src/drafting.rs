@@ -37,7 +37,18 @@ pub(crate) struct Drafts {
     inherited: Vec<RecordKey>,
 }
 
-/// Contends and lowers: pure, over the context.
+impl Drafts {
+    /// Adds what came of other names.
+    pub(crate) fn append(&mut self, others: Self) {
+        let Self { names, notes, unmet, inherited } = others;
+        self.names.extend(names);
+        self.notes.extend(notes);
+        self.unmet.extend(unmet);
+        self.inherited.extend(inherited);
+    }
+}
+
+/// Contends and lowers: pure, over the context. The desired state is locked meanwhile.
 pub(crate) fn draft(worker: &mut Worker, capability: &Capability, names: &[DnsName], first: bool) -> Drafts {
     let context = worker.context.clone();
     let desired_state = context.desired_state();

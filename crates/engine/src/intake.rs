@@ -29,7 +29,7 @@ const TURN: Duration = Duration::from_secs(20);
 pub(crate) async fn run(context: Arc<EngineContext>, cancel: CancellationToken) {
     let mut intake = Intake::new(context);
     loop {
-        intake.turn();
+        intake.turn().await;
         let context = intake.context.clone();
         let wake = async {
             if context.sources.is_empty() {
@@ -97,7 +97,7 @@ impl Intake {
         grace.map_or(next, |end| next.min(end))
     }
 
-    fn turn(&mut self) {
+    async fn turn(&mut self) {
         let context = self.context.clone();
         *context.intake_turned.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         let round = Instant::now() >= self.round_due;
@@ -133,7 +133,7 @@ impl Intake {
         self.measured |= first_pass;
         if round || first_pass {
             table_sizes::prune(&context);
-            self.measure.publish(&context);
+            self.measure.publish(&context).await;
             table_sizes::publish(&context);
         }
     }

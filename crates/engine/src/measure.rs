@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+use tokio::task::yield_now;
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::name::DnsName;
 use zonewright_core::rtype::RecordType;
@@ -16,6 +17,7 @@ use zonewright_core::view::Touched;
 use crate::context::EngineContext;
 use crate::metrics::ByType;
 use crate::provider_instance::ProviderInstance;
+use crate::worker::AT_A_TIME;
 use crate::zone_handle::ZoneHandle;
 
 /// A zone with its instance.
@@ -62,7 +64,7 @@ impl Measure {
     }
 
     /// Looks at what changed, and shows the numbers.
-    pub(crate) fn publish(&mut self, context: &EngineContext) {
+    pub(crate) async fn publish(&mut self, context: &EngineContext) {
         let of = |instance: &Arc<ProviderInstance>| {
             let place = |handle: Arc<ZoneHandle>| (instance.clone(), handle);
             instance.zone_handles().into_iter().map(place).collect::<Vec<_>>()
@@ -81,7 +83,7 @@ impl Measure {
             self.zones = places.iter().map(|(_, handle)| handle.clone()).collect();
             self.everything = true;
         }
-        self.look(context, &places);
+        self.look(context, &places).await;
         let asked = context.desired_state().table.types().clone();
         let stands = |(rtype, count): (&RecordType, &usize)| {
             let missing = self.missing_types.get(rtype).copied().unwrap_or_default();
@@ -110,7 +112,7 @@ impl Measure {
         self.overflow();
     }
 
-    fn look(&mut self, context: &EngineContext, places: &[InstanceZone]) {
+    async fn look(&mut self, context: &EngineContext, places: &[InstanceZone]) {
         let mut names = std::mem::take(&mut self.due);
         if std::mem::take(&mut self.everything) {
             self.missing.clear();
@@ -118,7 +120,10 @@ impl Measure {
             self.filtered.clear();
             names = context.desired_state().table.names().cloned().collect();
         }
-        for name in names {
+        for (number, name) in names.into_iter().enumerate() {
+            if number % AT_A_TIME == AT_A_TIME - 1 {
+                yield_now().await;
+            }
             let missing = missing(context, places, &name);
             if !missing.is_empty() && !context.config.filter.matches(&name) {
                 self.filtered.insert(name.clone());

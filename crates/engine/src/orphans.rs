@@ -10,17 +10,17 @@ use std::sync::Arc;
 use tracing::warn;
 use zonewright_core::endpoint::ObjectPolicy;
 use zonewright_core::plan::{POLICY_LABEL, Policy};
-use zonewright_core::record::RecordKey;
+use zonewright_core::record::{RecordKey, RecordSet};
 
 use crate::metrics::ByZone;
 use crate::worker::Worker;
 
 /// Says both, and keeps the number of those that are out of scope.
-pub(crate) fn announce(worker: &Worker) {
+pub(crate) async fn announce(worker: &Worker) {
     if worker.instance.registry.owner().is_none() {
         return;
     }
-    let Orphans { foreign_kinds, unasked, kept, other_prefix } = orphans(worker);
+    let Orphans { foreign_kinds, unasked, kept, other_prefix } = orphans(worker).await;
     let fate = if worker.context.config.policy == Policy::Sync {
         "they are deleted, as far as the brake lets them"
     } else {
@@ -42,7 +42,7 @@ pub(crate) fn announce(worker: &Worker) {
         warn!(zone = %zone, "{other_prefix} records of ours are asked for with annotations of the other well-known prefix, which is \
             not in force: they are neither deleted nor changed; their events say which --annotation-prefix to add");
     }
-    out_of_scope(worker);
+    out_of_scope(worker).await;
 }
 
 /// Our records that no object asks for.
@@ -58,14 +58,15 @@ struct Orphans {
     other_prefix: usize,
 }
 
-fn orphans(worker: &Worker) -> Orphans {
+async fn orphans(worker: &Worker) -> Orphans {
     let known: BTreeSet<Arc<str>> = worker.context.desired_state().evidence.resources.keys().cloned().collect();
     let mut orphans = Orphans::default();
-    worker.each_set(|set| {
+    let look = |set: RecordSet| {
         if worker.is_in_scope(&set) {
             orphans.look_at(worker, &known, &set.key);
         }
-    });
+    };
+    worker.each_set(look).await;
     orphans
 }
 
@@ -96,12 +97,13 @@ impl Orphans {
     }
 }
 
-fn out_of_scope(worker: &Worker) {
+async fn out_of_scope(worker: &Worker) {
     let mut ours = 0;
-    worker.each_set(|set| {
+    let look = |set: RecordSet| {
         let outside = !worker.is_in_scope(&set) && !worker.is_claim(&set);
         ours += usize::from(outside && worker.ownership(&set.key).is_ours());
-    });
+    };
+    worker.each_set(look).await;
     let label = ByZone { zone: worker.handle.label() };
     worker.context.metrics.out_of_scope.get_or_create(&label).set(i64::try_from(ours).unwrap_or(i64::MAX));
     if ours > 0 {

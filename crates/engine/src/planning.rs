@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use tokio::task::yield_now;
 use tracing::{info, warn};
 use zonewright_core::capability::{Atomicity, Capability, CreateMode};
 use zonewright_core::change::{Change, Group};
@@ -24,7 +25,7 @@ use crate::drafting::{Drafts, decide, draft};
 use crate::footprint::{footprint, touches};
 use crate::pipeline::{Prepared, Unclaimed};
 use crate::round_deletes::{Passing, RoundDeletes, passing};
-use crate::worker::Worker;
+use crate::worker::{AT_A_TIME, Worker};
 use crate::{claim_room, contested, pinning, skip_notes, write_through};
 
 /// What names of a round are planned for.
@@ -132,7 +133,14 @@ fn takes_nothing(group: &Group) -> bool {
 
 /// Plans names, without what a contest or a pin does not allow.
 async fn plan(worker: &mut Worker, names: &[DnsName], round: RoundTerms<'_>) -> Result<Vec<NamePlan>> {
-    let Drafts { names: drafts, notes, mut unmet, .. } = draft(worker, round.capability, names, round.first);
+    let mut all = Drafts::default();
+    for (number, part) in names.chunks(AT_A_TIME).enumerate() {
+        if number > 0 {
+            yield_now().await;
+        }
+        all.append(draft(worker, round.capability, part, round.first));
+    }
+    let Drafts { names: drafts, notes, mut unmet, .. } = all;
     let labelled = worker.instance.options.is_open();
     let AdjustedDrafts { placed, refused, unknown, notes: adjusted } =
         adjust(&*worker.instance.provider, &worker.handle.zone, drafts, labelled).await?;
@@ -154,7 +162,13 @@ async fn plan(worker: &mut Worker, names: &[DnsName], round: RoundTerms<'_>) -> 
         }
         worker.context.report(notes.into_iter().chain(adjusted));
     }
-    let mut plans = decide(worker, round.capability, &placed, &unmet);
+    let mut plans = Vec::with_capacity(placed.len());
+    for (number, part) in placed.chunks(AT_A_TIME).enumerate() {
+        if number > 0 {
+            yield_now().await;
+        }
+        plans.extend(decide(worker, round.capability, part, &unmet));
+    }
     contested::restrain(worker, &mut plans);
     pinning::restrain(worker, names, &mut plans);
     Ok(plans)

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use futures::future::join;
+use tokio::task::yield_now;
 use tokio::time::Instant;
 use tracing::info;
 use zonewright_core::capability::Capability;
@@ -38,8 +39,8 @@ pub(crate) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
     let capability = worker.capability();
     worker.origin = EntryOrigin::new(worker.context.journal_writer.plan(&worker.handle.label()), Cause::Round);
     if first {
-        orphans::announce(worker);
-        claim_anomalies::announce(worker);
+        orphans::announce(worker).await;
+        claim_anomalies::announce(worker).await;
     }
     let before = brake::before(worker);
     let mut round = Round::new(worker, capability, &names, first);
@@ -164,7 +165,15 @@ impl<'a> Round<'a> {
                     self.changed |= planned;
                     ready.extend(prepared);
                     // After an error that concerns the zone they wait for another round, else for the next piece.
-                    if busy.is_some() { again.extend(later) } else { self.unfinished.extend(later) }
+                    if busy.is_some() {
+                        again.extend(later)
+                    } else {
+                        self.unfinished.extend(later)
+                    }
+                    if !queue.is_empty() {
+                        // Where nothing is to be sent, nothing else here waits.
+                        yield_now().await;
+                    }
                 }
                 Err(problem) => {
                     self.unfinished.extend(names.into_iter().chain(again));

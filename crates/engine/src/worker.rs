@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::yield_now;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zonewright_core::capability::Capability;
@@ -32,8 +33,8 @@ use crate::retries::Retries;
 use crate::tally::Tally;
 use crate::zone_handle::ZoneHandle;
 
-/// So many names are looked at in one piece where all are.
-const AT_A_TIME: usize = 256;
+/// So many names are looked at, or planned, before other work of the process has its turn: it answers probes on the same threads.
+pub(crate) const AT_A_TIME: usize = 256;
 
 /// What a worker remembers between its turns.
 pub(crate) struct Worker {
@@ -110,15 +111,22 @@ impl Worker {
         names
     }
 
-    /// Goes through every record set of the zone, some at a time. The view is not locked meanwhile.
-    pub(crate) fn each_set(&self, mut visit: impl FnMut(RecordSet)) {
+    /// The next record sets of the zone, those of [`AT_A_TIME`] names. The view is not locked when it returns: whose a record is is
+    /// asked of the views.
+    fn next_sets(&self, last: &mut Option<DnsName>) -> Option<Vec<RecordSet>> {
+        let (sets, end) = self.handle.view().after(last.as_ref(), AT_A_TIME)?;
+        *last = Some(end);
+        Some(sets)
+    }
+
+    /// Goes through every record set of the zone, some at a time.
+    pub(crate) async fn each_set(&self, mut visit: impl FnMut(RecordSet)) {
         let mut last = None;
-        loop {
-            // The lock ends with this statement: whose a record is is asked of the views.
-            let part = self.handle.view().after(last.as_ref(), AT_A_TIME);
-            let Some((sets, end)) = part else { return };
+        while let Some(sets) = self.next_sets(&mut last) {
+            if sets.len() >= AT_A_TIME {
+                yield_now().await;
+            }
             sets.into_iter().for_each(&mut visit);
-            last = Some(end);
         }
     }
 
@@ -132,19 +140,18 @@ impl Worker {
 
     /// The keys of the records in the view that count, of those that `wanted` picks.
     pub(crate) fn scope(&self, wanted: impl Fn(&RecordKey) -> bool) -> Vec<RecordKey> {
-        let mut keys = Vec::new();
-        self.each_set(|set| {
-            if wanted(&set.key) && self.is_in_scope(&set) {
-                keys.push(set.key);
-            }
-        });
+        let (mut keys, mut last) = (Vec::new(), None);
+        while let Some(sets) = self.next_sets(&mut last) {
+            let counted = sets.into_iter().filter(|set| wanted(&set.key) && self.is_in_scope(set));
+            keys.extend(counted.map(|set| set.key));
+        }
         keys
     }
 
     /// Number of our records in the view, as the brake counts them.
-    pub(crate) fn count_owned(&self) -> usize {
+    pub(crate) async fn count_owned(&self) -> usize {
         let mut owned = 0;
-        self.each_set(|set| owned += usize::from(self.is_in_scope(&set) && self.ownership(&set.key).is_ours()));
+        self.each_set(|set| owned += usize::from(self.is_in_scope(&set) && self.ownership(&set.key).is_ours())).await;
         owned
     }
 

@@ -42,7 +42,7 @@ impl Worker {
             Ok((began, listing)) => {
                 // A transfer shows where it ends, and an answer without news is one about the whole zone.
                 let whole = !matches!(listing, Listing::Full { .. });
-                let news = self.took(listing, began, complete);
+                let news = self.took(listing, began, complete).await;
                 // Names that are read next are known as they were before: what a registry missed there would be no finding.
                 let unsure = !self.reads.to_read().is_empty();
                 (whole || self.look_up_missing().await) && (unsure || self.resync(news).await)
@@ -103,7 +103,7 @@ impl Worker {
             Ok(found) => {
                 if !found.is_empty() {
                     info!(zone = %self.handle.title, names = found.len(), "the listing lacked records that stand");
-                    self.claims.owned = self.count_owned();
+                    self.claims.owned = self.count_owned().await;
                     self.handle.inbox.put_back(found.into_keys().map(|name| (name, Instant::now())));
                 }
                 true
@@ -125,7 +125,7 @@ impl Worker {
                 contested::note_claims(self, &contested);
                 if !names.is_empty() {
                     info!(zone = %self.handle.title, names = names.len(), "claims were changed by others");
-                    self.claims.owned = self.count_owned();
+                    self.claims.owned = self.count_owned().await;
                     self.handle.inbox.put_back(names.into_iter().map(|name| (name, Instant::now())));
                 }
                 true
@@ -138,7 +138,7 @@ impl Worker {
     }
 
     /// Takes a listing over. Returns whether it may show something new.
-    fn took(&mut self, listing: Listing, began: Instant, audit: bool) -> bool {
+    async fn took(&mut self, listing: Listing, began: Instant, audit: bool) -> bool {
         let full = matches!(listing, Listing::Full { .. });
         let capability = self.capability();
         let listing = self.instance.named(listing, &self.handle.zone);
@@ -151,7 +151,7 @@ impl Worker {
         let period = self.reads.audited(capability.audit, began.elapsed(), free, &self.context.config);
         self.context.metrics.audit_period.get_or_create(&self.label()).set(period.as_secs_f64());
         if full {
-            self.claims.owned = self.count_owned();
+            self.claims.owned = self.count_owned().await;
             let now = self.context.clock.now();
             self.context.state.zone(&self.handle.label(), |state| state.window.owns(self.claims.owned, now));
             let (zone, sets, owned) = (&self.handle.title, self.handle.view().len(), self.claims.owned);

@@ -102,6 +102,31 @@ async fn a_held_plan_is_visible_though_the_zone_cannot_be_written() {
     assert_eq!(engine.plans().first().map(|(_, plan)| plan.held.len()), Some(149));
 }
 
+/// Probes and metrics are answered by the same threads: however many names are planned at once, and though nothing is to be sent,
+/// other work has its turn between them. On the clock of the machine, since what waits in turn keeps a paused one from going on.
+#[tokio::test]
+async fn other_work_has_its_turn_while_many_names_are_planned() {
+    for unlimited in [false, true] {
+        let (world, first) = many().await;
+        if unlimited {
+            world.sim.lift_limits();
+        }
+        rest(&first).await;
+        let before = world.sim.interpreted();
+        let _second = World { cluster: world.cluster.clone(), ..world.beside() }.start().await;
+        let (mut known, mut most) = (before, 0);
+        // The metrics look at every name when the table is taken over, and once more after everything was planned.
+        while known <= before + 2 * MANY {
+            tokio::task::yield_now().await;
+            let now = world.sim.interpreted();
+            most = most.max(now - known);
+            known = now;
+        }
+        // Those that are planned, and as many that the metrics look at.
+        assert!(most <= 2 * 256, "{most} of {MANY} names in one go, with a limit of changes: {}", !unlimited);
+    }
+}
+
 /// A delete that the brake counts needs no call of its own where the round fits one piece.
 #[tokio::test(start_paused = true)]
 async fn a_small_round_is_one_call() {

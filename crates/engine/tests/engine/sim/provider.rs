@@ -61,6 +61,8 @@ pub(crate) struct Sim {
     blind: AtomicBool,
     /// Whether a call holds several changes together.
     split: AtomicBool,
+    /// Whether a call takes any number of changes.
+    unlimited: AtomicBool,
     /// Whether reads are answered while writes are not.
     reads_go_on: AtomicBool,
     pub(crate) writes: AtomicUsize,
@@ -107,6 +109,7 @@ impl Sim {
             targeted: AtomicUsize::new(0),
             blind: AtomicBool::new(false),
             split: AtomicBool::new(false),
+            unlimited: AtomicBool::new(false),
             reads_go_on: AtomicBool::new(false),
             writes: AtomicUsize::new(0),
             log: Mutex::default(),
@@ -241,6 +244,11 @@ impl Sim {
         self.split.store(true, Ordering::SeqCst);
     }
 
+    /// From now on a call takes any number of changes.
+    pub(crate) fn lift_limits(&self) {
+        self.unlimited.store(true, Ordering::SeqCst);
+    }
+
     /// From now on [`Fault::Stall`] and [`Fault::Denied`] concern writes alone.
     pub(crate) fn unstall_reads(&self) {
         self.reads_go_on.store(true, Ordering::SeqCst);
@@ -300,6 +308,9 @@ impl Provider for Sim {
         let mut capability = Capability { preconditions, ..Capability::authoritative(8, TtlRange::any(Ttl::ZERO)) };
         if self.split.load(Ordering::SeqCst) {
             capability.batch.atomic = Atomicity::None;
+        }
+        if self.unlimited.load(Ordering::SeqCst) {
+            capability.batch.changes = usize::MAX;
         }
         if self.hidden.lock().unwrap().is_some() {
             capability.audit = Audit::Listing;
