@@ -3,9 +3,10 @@
 //! A group is never split. For one bad group among n, at most 2 log2 n calls are made besides those that were needed anyway;
 //! none where the reply names the offender. Where [`MOST_DENIED`] groups were not allowed and none was accepted, the rest is not
 //! sent: nothing suggests that it would fare better. Nor is it after failures that lasted longer than what was read of the zone is
-//! good for, where writes cannot state what they expect of the zone.
+//! good for, where writes cannot state what they expect of the zone. And where it is not known what became of a group, no other one is
+//! sent that meets it: its names have to be read first.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,11 +19,13 @@ use zonewright_core::cost::Cost;
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, Result};
 use zonewright_core::interpret::Interpretation;
+use zonewright_core::name::DnsName;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::RecordSet;
 use zonewright_core::zone::{Zone, ZoneId, ZoneKey};
 
 use super::retry::READ_HOLDS;
+use crate::footprint::{names_of, touches};
 
 /// So many updates in a row may be refused as not allowed before the zone counts as failing.
 pub const MOST_DENIED: usize = 16;
@@ -174,13 +177,27 @@ impl Provider for Batcher {
         let begun = Instant::now();
         // Why some group of the last call was not sent, or it is not known what became of it.
         let mut failure: Option<Error> = None;
-        while let Some(part) = waiting.pop() {
+        // Names of which it is not known what became of a change there, and why not.
+        let mut unsure: Option<(BTreeSet<DnsName>, Error)> = None;
+        while let Some(mut part) = waiting.pop() {
             let late = failure.as_ref().filter(|_| by_reading && begun.elapsed() > READ_HOLDS);
             if let Some(error) = denials.stop().or(late) {
                 for at in part {
                     outcomes[at] = Some(Outcome::NotSent(error.clone()));
                 }
                 continue;
+            }
+            if let Some((names, error)) = &unsure {
+                part.retain(|at| {
+                    let meets = touches(&groups[*at], names);
+                    if meets {
+                        outcomes[*at] = Some(Outcome::NotSent(error.clone()));
+                    }
+                    !meets
+                });
+                if part.is_empty() {
+                    continue;
+                }
             }
             let results = if let Some(call) = neighbours(groups, &part) {
                 self.call(zone, call, batch.interval).await
@@ -195,6 +212,10 @@ impl Provider for Batcher {
             let again = if part.len() > 1 { blamed_together(&results) } else { Vec::new() };
             let mut retry = Vec::new();
             for (at, result) in results.into_iter().enumerate() {
+                if let Outcome::Unknown(error) = &result {
+                    let (names, _) = unsure.get_or_insert_with(|| (BTreeSet::new(), error.clone()));
+                    names.extend(names_of(&groups[part[at]]).cloned());
+                }
                 if again.contains(&at) {
                     retry.push(part[at]);
                 } else {

@@ -250,6 +250,29 @@ async fn a_write_does_not_outlast_what_was_read() {
     }
 }
 
+/// A call is refused for two groups that meet at a claim. It is sent again in parts, and no answer comes to the first: what meets it
+/// is not sent before its names were read, the others are.
+#[tokio::test]
+async fn what_meets_a_group_without_an_answer_is_not_sent() {
+    let inner = Scripted::new(|call, groups: &[Group]| {
+        let refused = || Outcome::Refused { error: invalid(), blame: Blame::Batch };
+        let unknown = || Outcome::Unknown(Error::new(ErrorKind::Timeout, "apply changes", "no answer"));
+        let outcome = || match call {
+            0 => refused(),
+            1 => unknown(),
+            _ => Outcome::Applied,
+        };
+        groups.iter().map(|_| outcome()).collect()
+    });
+    let claim = Step::claim(Change::Delete { from: set("a-n.example TXT claim") });
+    let mut all = groups(4);
+    all[0].steps.push(claim.clone());
+    all[3].steps.push(claim);
+    let outcomes = Batcher::new(inner.clone()).apply(&zone(), &all).await;
+    assert_eq!(labels(&outcomes), ["unknown", "unknown", "applied", "not_sent"]);
+    assert_eq!(*inner.sizes.lock().unwrap(), [4, 2, 1]);
+}
+
 /// A call that stood still for long is not followed by others that rest on the same reading.
 #[tokio::test(start_paused = true)]
 async fn what_follows_a_call_without_an_answer_is_read_again() {

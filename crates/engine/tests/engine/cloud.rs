@@ -329,6 +329,33 @@ async fn a_claim_that_was_left_behind_gives_way_to_one_of_another_kind() {
     engine.stop().await;
 }
 
+/// The claim of a simple record was left behind, and two objects ask for weighted sets there: one of them takes the claim away, and
+/// the other one is not refused for it.
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_was_left_behind_is_taken_away_once() {
+    let (cloud, account, instance) = cloud("one", "example");
+    let world = World::new(&[]);
+    world.cluster.put("a", &["www.example A 192.0.2.1"]);
+    let engine = start(&world, vec![instance]).await;
+    rest(&engine).await;
+    world.cluster.put("a", &["other.example A 192.0.2.1"]);
+    cloud.remove(&set("www.example A 192.0.2.1").key);
+    after(&engine, Duration::from_mins(5)).await;
+    let before = account.requests();
+    world.cluster.put("b", &["www.example A 192.0.2.1", "set:blue", "prop:cloud/weight=10"]);
+    world.cluster.put("c", &["www.example A 192.0.2.2", "set:green", "prop:cloud/weight=10"]);
+    rest(&engine).await;
+    // Twice a reading and a write; what is refused costs one of each more.
+    assert_eq!(account.requests() - before, 4);
+    let claims: Vec<_> = cloud.dump().into_iter().filter(|set| set.key.name == name("zw-a-www.example")).collect();
+    assert!(
+        matches!(claims.as_slice(), [one, other] if one.key.set_id.is_some() && other.key.set_id.is_some()),
+        "{claims:?}"
+    );
+    assert_eq!(shown(&cloud).len(), 3);
+    engine.stop().await;
+}
+
 /// A foreign claim stands where ours belongs, with a weight.
 #[tokio::test(start_paused = true)]
 async fn a_foreign_claim_of_another_kind_stays_and_is_reported_to_the_object() {

@@ -123,7 +123,8 @@ impl Truth {
 
 /// Whether somebody asks for a record that goes; `label` is whose it was, `holders` who holds anything there. A CNAME yields to what is asked for beside it, and to
 /// what is kept for an object without targets, unless its holder asks for nothing else. An address yields to a CNAME where its
-/// holder does not ask for an address any more: the holder of the name may have changed to the CNAME.
+/// holder does not ask for an address any more: the holder of the name may have changed to the CNAME. Where no claim says who holds a
+/// record, who asks for what it held does.
 fn is_asked_for(
     step: &Judged<'_>,
     label: Option<&str>,
@@ -142,6 +143,10 @@ fn is_asked_for(
         !cnames.is_empty() && !by_holder(&others)
     };
     // Of two kinds of one type the name has that of a holder.
-    let yields = yields || asks.iter().any(|ask| sight.rows.other_kind(&ask.key, key) && holders.contains(&ask.label));
+    let unclaimed = step.stood.filter(|_| label.is_none());
+    let holds = |ask: &Ask| {
+        holders.contains(&ask.label) || unclaimed.is_some_and(|stood| stood.data.as_records() == ask.data.as_slice())
+    };
+    let yields = yields || asks.iter().any(|ask| sight.rows.other_kind(&ask.key, key) && holds(ask));
     asks.iter().any(|ask| ask.key == *key) && !yields
 }

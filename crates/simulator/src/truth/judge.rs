@@ -275,7 +275,8 @@ impl Truth {
         let unseen = bare
             && (self.announced_unseen(daemon, zone, key)
                 || self.narrowed_by_another(daemon, zone, key)
-                || self.is_of_later(daemon, (zone, key.clone())));
+                || self.is_of_later(daemon, (zone, key.clone()))
+                || self.came_under_a_claim(step));
         let excused =
             unseen || (seized && !own || bare) && !self.must_have_read(step) && self.excused(daemon, zone, key);
         if stood.is_some() && is_ours {
@@ -299,6 +300,14 @@ impl Truth {
     fn is_of_later(&self, daemon: usize, at: (usize, RecordKey)) -> bool {
         let ours = matches!(self.last.get(&at), Some((Author::Daemon(_), _)));
         !ours && self.shown_gone.contains(&(daemon, at))
+    }
+
+    /// Whether somebody else put a record where a claim of the old format stood, which speaks for every type, and the process that takes
+    /// that claim away with its own record could not know of it. It is his then, as it was.
+    fn came_under_a_claim(&mut self, step: &Judged<'_>) -> bool {
+        let at = (step.zone, step.key.clone());
+        let ours = matches!(self.last.get(&at), Some((Author::Daemon(_), _)));
+        !ours && step.stood == step.stands && self.is_news(step.daemon, step.zone, step.key)
     }
 
     /// Whether a create of this process came after everything that stands there now: where creates add, it reads back what it

@@ -112,7 +112,7 @@ impl Truth {
 
     /// Whether somebody else changed a name, or the claims on a key, after the daemon last read it. Where sets stand under identifiers, a
     /// name is perhaps read for another one of them, right before that is written.
-    fn is_news(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+    pub(super) fn is_news(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
         if self.last_listing(daemon, zone).is_none() {
             return true;
         }
