@@ -166,9 +166,9 @@ impl<'a> Round<'a> {
                     ready.extend(prepared);
                     // After an error that concerns the zone they wait for another round, else for the next piece.
                     if busy.is_some() {
-                        again.extend(later)
+                        again.extend(later);
                     } else {
-                        self.unfinished.extend(later)
+                        self.unfinished.extend(later);
                     }
                     if !queue.is_empty() {
                         // Where nothing is to be sent, nothing else here waits.
