@@ -106,16 +106,7 @@ pub(crate) async fn prepare(
     let taken = footprint(&groups);
     let (held, claims): (Vec<Group>, Vec<Group>) = claims.into_iter().partition(|group| touches(group, &taken));
     let groups = groups.into_iter().chain(claims);
-    let mut changed: BTreeSet<RecordKey> = BTreeSet::new();
-    let (wait, go): (Vec<Group>, Vec<Group>) = groups.partition(|group| {
-        // Of two that change one record set, a claim in the way of both, say, the second rests on what the first leaves.
-        let keys = || group.changes().map(Change::key);
-        let waits = !busy.is_empty() && touches(group, busy) || keys().any(|key| changed.contains(key));
-        if !waits {
-            changed.extend(keys().cloned());
-        }
-        waits
-    });
+    let (wait, go): (Vec<Group>, Vec<Group>) = groups.partition(|group| !busy.is_empty() && touches(group, busy));
     let later = wait.into_iter().chain(held).map(|group| group.name).collect();
     let (prepared, unclaimed) = worker.pipeline().prepare(go).await;
     for Unclaimed { group, reason, .. } in unclaimed {

@@ -329,11 +329,11 @@ async fn a_claim_that_was_left_behind_gives_way_to_one_of_another_kind() {
     engine.stop().await;
 }
 
-/// The claim of a simple record was left behind, and two objects ask for weighted sets there: one of them takes the claim away, and
-/// the other one is not refused for it.
+/// The claim of a simple record was left behind, and two objects ask for weighted sets there: each of them would take it away, and both
+/// come to stand.
 #[tokio::test(start_paused = true)]
-async fn a_claim_that_was_left_behind_is_taken_away_once() {
-    let (cloud, account, instance) = cloud("one", "example");
+async fn a_claim_that_was_left_behind_is_in_the_way_of_two() {
+    let (cloud, _, instance) = cloud("one", "example");
     let world = World::new(&[]);
     world.cluster.put("a", &["www.example A 192.0.2.1"]);
     let engine = start(&world, vec![instance]).await;
@@ -341,12 +341,9 @@ async fn a_claim_that_was_left_behind_is_taken_away_once() {
     world.cluster.put("a", &["other.example A 192.0.2.1"]);
     cloud.remove(&set("www.example A 192.0.2.1").key);
     after(&engine, Duration::from_mins(5)).await;
-    let before = account.requests();
     world.cluster.put("b", &["www.example A 192.0.2.1", "set:blue", "prop:cloud/weight=10"]);
     world.cluster.put("c", &["www.example A 192.0.2.2", "set:green", "prop:cloud/weight=10"]);
     rest(&engine).await;
-    // Twice a reading and a write; what is refused costs one of each more.
-    assert_eq!(account.requests() - before, 4);
     let claims: Vec<_> = cloud.dump().into_iter().filter(|set| set.key.name == name("zw-a-www.example")).collect();
     assert!(
         matches!(claims.as_slice(), [one, other] if one.key.set_id.is_some() && other.key.set_id.is_some()),
