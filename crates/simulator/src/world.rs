@@ -143,7 +143,10 @@ impl World {
         if !step.hasty {
             self.judge_rest(step.rough || !self.rested);
         }
-        self.revive().await;
+        if self.revive().await {
+            // Who has just begun may plan by what it sees now, while the next step changes that.
+            self.rested = false;
+        }
         self.truth().check_shadows(false);
     }
 

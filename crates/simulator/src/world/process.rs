@@ -263,15 +263,18 @@ impl World {
         self.truth().stateless.clear();
     }
 
-    /// What died is started again.
-    pub(crate) async fn revive(&mut self) {
+    /// What died is started again. Returns whether anything was.
+    pub(crate) async fn revive(&mut self) -> bool {
+        let mut any = false;
         for daemon in 0..self.seats.len() {
             let is_dead = |process: &Process| process.dead.load(Ordering::SeqCst);
             if self.seats[daemon].process.as_ref().is_some_and(is_dead) {
                 self.stop(daemon).await;
                 self.usurp(daemon);
                 self.start(daemon).await;
+                any = true;
             }
         }
+        any
     }
 }
