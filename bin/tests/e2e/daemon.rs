@@ -181,24 +181,15 @@ impl Daemon {
     /// Status and body of a page of the daemon.
     #[track_caller]
     pub(crate) fn page(&self, path: &str) -> (u16, String) {
-        self.page_within(path).expect("an answer")
-    }
-
-    /// The same, if it comes in time.
-    ///
-    /// # Errors
-    /// Where it does not.
-    #[track_caller]
-    fn page_within(&self, path: &str) -> std::io::Result<(u16, String)> {
         let mut stream = TcpStream::connect(self.address()).expect("the daemon listens");
         stream.set_read_timeout(Some(SOON)).expect("a time limit");
         let request = format!("GET {path} HTTP/1.1\r\nHost: daemon\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("ask");
         let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
+        stream.read_to_string(&mut answer).expect("an answer");
         let (head, body) = answer.split_once("\r\n\r\n").expect("head and body");
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-        Ok((status, body.to_owned()))
+        (status, body.to_owned())
     }
 
     /// Waits until the daemon calls itself ready.
@@ -226,7 +217,9 @@ impl Daemon {
     /// The value of a metric, by the beginning of its line up to the value.
     #[track_caller]
     pub(crate) fn metric(&self, series: &str) -> Option<f64> {
-        value(series, &self.page("/metrics").1)
+        let (_, text) = self.page("/metrics");
+        let value = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '))?.trim().parse();
+        value.ok()
     }
 
     /// Waits until a metric has this value.
@@ -238,9 +231,7 @@ impl Daemon {
     /// Waits so long for a metric to have a value.
     #[track_caller]
     pub(crate) fn measures_within(&self, series: &str, value: f64, time: Duration) {
-        // While it plans ten thousand names on a machine with much else to do, an answer may be late.
-        let measured = || self.page_within("/metrics").ok().and_then(|(_, text)| self::value(series, &text));
-        let seen = poll(time, || (measured() == Some(value)).then_some(()));
+        let seen = poll(time, || (self.metric(series) == Some(value)).then_some(()));
         assert!(seen.is_some(), "{series} is {:?}, expected {value}", self.metric(series));
     }
 
@@ -341,9 +332,4 @@ pub(crate) fn ends(line: &CommandLine, status: i32, says: &[&str]) -> Ended {
         assert!(ended.log.contains(text), "{text:?} is not in\n{}", ended.log);
     }
     ended
-}
-
-/// The value of a series, by the beginning of its line up to the value.
-fn value(series: &str, text: &str) -> Option<f64> {
-    text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '))?.trim().parse().ok()
 }

@@ -115,13 +115,16 @@ async fn other_work_has_its_turn_while_many_names_are_planned() {
         let before = world.sim.interpreted();
         let _second = World { cluster: world.cluster.clone(), ..world.beside() }.start().await;
         let (mut known, mut most) = (before, 0);
-        // The metrics look at every name when the table is taken over, and once more after everything was planned.
-        while known <= before + 2 * MANY {
-            tokio::task::yield_now().await;
-            let now = world.sim.interpreted();
-            most = most.max(now - known);
-            known = now;
-        }
+        let watch = async {
+            // The metrics look at every name when the table is taken over, and once more after everything was planned.
+            while known <= before + 2 * MANY {
+                tokio::task::yield_now().await;
+                let now = world.sim.interpreted();
+                most = most.max(now - known);
+                known = now;
+            }
+        };
+        tokio::time::timeout(Duration::from_mins(2), watch).await.expect("every name is planned");
         // Those that are planned, and as many that the metrics look at.
         assert!(most <= 2 * 256, "{most} of {MANY} names in one go, with a limit of changes: {}", !unlimited);
     }
