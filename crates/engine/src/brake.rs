@@ -22,7 +22,7 @@ pub(crate) fn before(worker: &Worker) -> Before {
         let window = worker.context.config.brake.window;
         let now = worker.context.clock.now();
         let peak = worker.context.state.note(&worker.handle.label(), |state| state.window.peak(window, now));
-        Before { owned: worker.claims.owned, peak }
+        Before { made: worker.claims.made, peak }
     })
 }
 
@@ -128,9 +128,8 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, peak: usize, owned: usize) -> 
 /// Number of our records without those that the round created, which must not raise the share that may go. What it deleted meanwhile is
 /// gone: where counted deletes waited for other zones, others went on.
 async fn owned_before(worker: &Worker, deletes: &RoundDeletes, before: Before) -> usize {
-    let after = worker.claims.owned;
-    let owned = if deletes.counted.is_empty() { after } else { worker.count_owned().await };
-    owned.saturating_sub(after.saturating_sub(before.owned))
+    let owned = if deletes.counted.is_empty() { worker.claims.owned } else { worker.count_owned().await };
+    owned.saturating_sub(usize::try_from(worker.claims.made - before.made).unwrap_or(0))
 }
 
 /// The counted deletes that approvals cover, with the hash under which they were approved. An approval of what is gone is spent.

@@ -26,6 +26,8 @@ pub(crate) struct Claims {
     pub(crate) mismatched: Mismatched,
     /// Number of our records in the zone.
     pub(crate) owned: usize,
+    /// How many records this process has made in the zone so far, less those that it deleted.
+    pub(crate) made: isize,
 }
 
 impl Claims {
@@ -37,7 +39,14 @@ impl Claims {
             inherited: HashSet::new(),
             mismatched: Mismatched { by_key: HashMap::new(), metrics },
             owned: 0,
+            made: 0,
         }
+    }
+
+    /// Notes how many records of ours a write made and deleted.
+    pub(crate) fn count(&mut self, came: usize, went: usize) {
+        self.owned = (self.owned + came).saturating_sub(went);
+        self.made = self.made.saturating_add_unsigned(came).saturating_sub_unsigned(went);
     }
 
     /// Keys whose published targets are an inherited union.

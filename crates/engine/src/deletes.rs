@@ -14,9 +14,9 @@ use crate::state::State;
 /// What was ours when a round began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Before {
-    /// Number of our records in the zone.
-    pub(crate) owned: usize,
-    /// The most of them within the brake's window.
+    /// How many records the process had made, less those that it had deleted.
+    pub(crate) made: isize,
+    /// The most of our records within the brake's window.
     pub(crate) peak: usize,
 }
 

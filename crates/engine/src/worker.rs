@@ -155,15 +155,40 @@ impl Worker {
         owned
     }
 
+    /// Counts our records anew, and notes in the brake's window how many there are.
+    pub(crate) async fn recount(&mut self) {
+        self.claims.owned = self.count_owned().await;
+        let now = self.context.clock.now();
+        self.context.state.note(&self.handle.label(), |state| state.window.owns(self.claims.owned, now));
+    }
+
+    /// Counts our records anew where what a reading `changed` may be one of them: what we wrote without an answer, what somebody
+    /// took away, or a claim.
+    pub(crate) async fn recount_changed(&mut self, changed: &Changed) {
+        let registry = &self.instance.registry;
+        let concerns_ours = |(name, stood): (&DnsName, &Vec<RecordSet>)| {
+            let stands = self.handle.view().at(name);
+            let keys = |sets: &[RecordSet]| sets.iter().map(|set| set.key.clone()).collect::<BTreeSet<_>>();
+            let (before, after) = (keys(stood), keys(&stands));
+            stood.iter().chain(&stands).any(|set| registry.is_claim(set))
+                || before.symmetric_difference(&after).any(|key| self.ownership(key).is_ours())
+        };
+        if changed.iter().any(concerns_ours) {
+            self.recount().await;
+        }
+    }
+
     /// Reads names back into the view. Returns what stood before at those that hold something else than was known.
     ///
     /// # Errors
     /// As [`zonewright_core::provider::Provider::records`].
-    pub(crate) async fn read_names(&self, names: &BTreeSet<DnsName>) -> Result<Changed> {
+    pub(crate) async fn read_names(&mut self, names: &BTreeSet<DnsName>) -> Result<Changed> {
         let began = Instant::now();
         let listing = self.instance.provider.records(&self.handle.zone, Read::Names(names)).await?;
         let listing = self.instance.named(listing, &self.handle.zone);
-        Ok(self.handle.view_mut().take(listing, Some(names), began, Duration::ZERO))
+        let changed = self.handle.view_mut().take(listing, Some(names), began, Duration::ZERO);
+        self.recount_changed(&changed).await;
+        Ok(changed)
     }
 
     /// The names in this zone that a group changes or rests on.

@@ -243,7 +243,7 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
     };
     let came = keys(|change| matches!(change, Change::Create { .. }));
     let went = keys(|change| matches!(change, Change::Delete { .. }));
-    worker.claims.owned = (worker.claims.owned + came.len()).saturating_sub(went.len());
+    worker.claims.count(came.len(), went.len());
     if !went.is_empty() {
         let mut desired_state = worker.context.desired_state();
         table_sizes::clear_tombstone(&worker.context, &mut desired_state.table, &group.name);

@@ -103,7 +103,6 @@ impl Worker {
             Ok(found) => {
                 if !found.is_empty() {
                     info!(zone = %self.handle.title, names = found.len(), "the listing lacked records that stand");
-                    self.claims.owned = self.count_owned().await;
                     self.handle.inbox.put_back(found.into_keys().map(|name| (name, Instant::now())));
                 }
                 true
@@ -125,7 +124,7 @@ impl Worker {
                 contested::note_claims(self, &contested);
                 if !names.is_empty() {
                     info!(zone = %self.handle.title, names = names.len(), "claims were changed by others");
-                    self.claims.owned = self.count_owned().await;
+                    self.recount().await;
                     self.handle.inbox.put_back(names.into_iter().map(|name| (name, Instant::now())));
                 }
                 true
@@ -151,9 +150,8 @@ impl Worker {
         let period = self.reads.audited(capability.audit, began.elapsed(), free, &self.context.config);
         self.context.metrics.audit_period.get_or_create(&self.label()).set(period.as_secs_f64());
         if full {
-            self.claims.owned = self.count_owned().await;
-            let now = self.context.clock.now();
-            self.context.state.zone(&self.handle.label(), |state| state.window.owns(self.claims.owned, now));
+            self.recount().await;
+            self.context.state.zone(&self.handle.label(), |_| ());
             let (zone, sets, owned) = (&self.handle.title, self.handle.view().len(), self.claims.owned);
             let audit_every = zonewright_core::duration::show(period);
             if audit {
@@ -161,6 +159,9 @@ impl Worker {
             } else {
                 info!(%zone, record_sets = sets, owned, audit_every, "zone read");
             }
+        }
+        if !full {
+            self.recount_changed(&changed).await;
         }
         let news = full || !changed.is_empty();
         if !audit {

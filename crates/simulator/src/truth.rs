@@ -131,6 +131,8 @@ pub(crate) struct Truth {
     pub(crate) violation: Option<Violation>,
     /// How often each rule was judged.
     pub(crate) verdicts: Verdicts,
+    /// When a daemon last deleted something in a zone that does not count.
+    freed: BTreeMap<(usize, usize), Instant>,
     /// When a call last failed.
     pub(crate) last_fault: Option<Instant>,
     /// When every daemon was last at rest: no plan that is older is on its way.
@@ -213,6 +215,7 @@ impl Truth {
             speaks_for: HashMap::new(),
             violation: None,
             verdicts: Verdicts::default(),
+            freed: BTreeMap::new(),
             last_fault: None,
             rested: Instant::now(),
             died: false,

@@ -71,6 +71,34 @@ async fn many_small_zones_are_not_emptied_one_by_one() {
     assert_eq!((world.sim.all(), engine.plans().len()), (Vec::new(), 0));
 }
 
+/// What was written without an answer, and found by a reading, is ours as anything else: the floor counts it.
+#[tokio::test(start_paused = true)]
+async fn what_was_written_without_an_answer_counts_as_ours() {
+    let world = zones(1, 0);
+    // All of it in one call; and a list says what has changed.
+    world.sim.lift_limits();
+    world.sim.list_changes();
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.sim.fault("z0.test", Fault::LostAnswer);
+    put(&world, 0, 11);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    world.sim.fault("z0.test", None);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!((world.sim.targeted(), world.sim.calls().1), (1, 1), "it is read by its names, and not written again");
+    let metrics = engine.metrics().text();
+    let owned = metrics.lines().find(|line| line.starts_with("zonewright_owned_records{"));
+    assert_eq!(owned, Some("zonewright_owned_records{zone=\"sim/z0.test\"} 11"));
+    world.cluster.delete("s0-0");
+    world.cluster.delete("s0-1");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(world.sim.records().len(), 9);
+    vanish(&world, 0, 2..11);
+    world.cluster.put("asks for nothing", &[]);
+    let outcome = rest(&engine).await;
+    assert_eq!((world.sim.records().len(), outcome.held), (9, 9));
+}
+
 /// The approval of one zone's plan lets that zone's deletes go, and takes no room of the others.
 #[tokio::test(start_paused = true)]
 async fn one_zone_of_several_can_be_approved() {

@@ -274,7 +274,7 @@ impl Truth {
         let keys = keys.join(", ");
         for place in [zone, PROCESS] {
             self.judge_number(daemon, place, uncovered.len(), beyond, now, &keys);
-            self.judge_floor(daemon, place, beyond, &keys);
+            self.judge_floor(daemon, (zone, place), beyond, &keys);
         }
     }
 
@@ -330,7 +330,7 @@ impl Truth {
     }
 
     /// Whether the daemon's owner, if he had enough to be protected, is left something.
-    fn judge_floor(&mut self, daemon: usize, place: usize, beyond: bool, keys: &str) {
+    fn judge_floor(&mut self, daemon: usize, (zone, place): (usize, usize), beyond: bool, keys: &str) {
         let floor = self.parties[daemon].brake.owner_floor;
         let zones: Vec<usize> = if place == PROCESS { (0..self.zones.len()).collect() } else { vec![place] };
         let (peak, firm) =
@@ -345,7 +345,13 @@ impl Truth {
         let left: usize = zones.iter().map(|zone| self.count_owned(daemon, *zone)).sum();
         let changed =
             |zone: &usize| self.zone_changed_unseen(daemon, *zone) || self.words_changed_unseen(daemon, *zone);
-        let unseen = left == 0 && zones.iter().any(changed);
+        // What does not count goes in another zone while a write that left that much is on its way.
+        let patience = self.patience();
+        let freed = |other: &usize| {
+            let at = self.freed.get(&(daemon, *other)).filter(|_| *other != zone);
+            at.is_some_and(|at| at.elapsed() < patience)
+        };
+        let unseen = left == 0 && (zones.iter().any(changed) || zones.iter().any(freed));
         self.verdicts.note(Rule::OwnerFloor, !unseen);
         if left == 0 && !unseen {
             let rule = if beyond { Rule::Approval } else { Rule::OwnerFloor };

@@ -29,8 +29,9 @@ impl Truth {
             self.tell(|| {
                 format!("the command makes {key} {}", to.as_ref().map_or("nothing".to_owned(), ToString::to_string))
             });
+            let narrowed = from.is_some() && self.narrowed_by_itself(daemon, zone, key);
             let fair = match &from {
-                Some(_) if is_record(key) => may_delete && to.is_none() && self.is_of(daemon, zone, key),
+                Some(_) if is_record(key) => may_delete && to.is_none() && (narrowed || self.is_of(daemon, zone, key)),
                 Some(set) => self.only_own_texts_go(daemon, set, to.as_ref()),
                 None if is_record(key) => to.as_ref().is_some_and(|to| self.restores(zone, key, to)),
                 None => to.as_ref().is_some_and(speaks),
@@ -38,13 +39,24 @@ impl Truth {
             if let (Some(from), None) = (&from, to) {
                 self.taken.insert((zone, key.clone()), (from.clone(), Instant::now()));
             }
-            self.verdicts.note(Rule::Command, true);
+            self.verdicts.note(Rule::Command, !narrowed);
             if !fair {
                 self.broken(Rule::Command, format!("of daemon {daemon}'s owner: {key}"));
             }
         }
         self.note_left(zone, changes);
         self.foreign(Author::Human, zone, changes);
+    }
+
+    /// Whether a record is nobody's only since a command narrowed the claim on it, in an object, to what a process of its owner has changed
+    /// since.
+    fn narrowed_by_itself(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        let owner = &self.parties[daemon].owner;
+        let by_ours = match self.last.get(&(zone, key.clone())) {
+            Some((Author::Daemon(by), _)) => self.parties[*by].owner == *owner,
+            _ => false,
+        };
+        self.objects.is_some() && by_ours && self.right(zone, key) == Right::Nobody
     }
 
     /// Whether a command puts back what it just took away, since it could not go on (as a daemon may, where a write needs

@@ -116,9 +116,12 @@ impl Truth {
             self.judge_evidence(&step, right, sight, replaced);
             if let (Some(stood), None) = (stood, stands.as_ref())
                 && *was_ours
-                && self.counts(&step, right, (created, &mut used), sight)
             {
-                counted.push(Counted { stood: stood.clone(), right: right.clone() });
+                if self.counts(&step, right, (created, &mut used), sight) {
+                    counted.push(Counted { stood: stood.clone(), right: right.clone() });
+                } else {
+                    self.freed.insert((daemon, zone), Instant::now());
+                }
             }
         }
         self.judge_brake(daemon, zone, &counted, now);

@@ -119,7 +119,8 @@ impl Truth {
     }
 
     /// Whether a write may rest on what is no longer so: the zone cannot be told what to expect, and somebody changed the
-    /// record or its claim after it was read. A write to one zone cannot demand anything of another one that holds the claim.
+    /// record or its claim after it was read. A write to one zone cannot demand anything of another one that holds the claim; nor does it
+    /// of claims in texts, where ours are in a table.
     pub(super) fn excused(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
         let capability = &self.profile.capability;
         let demands = capability.preconditions == Preconditions::Any && capability.batch.atomic == Atomicity::Batch;
@@ -130,7 +131,8 @@ impl Truth {
         let elsewhere = others.flat_map(|other| elsewhere.iter().map(move |name| (other, name)));
         self.word_changed_unseen(daemon, zone, key)
             || elsewhere.into_iter().any(|(other, name)| self.changed_unseen(daemon, other, name))
-            || !demands && here.iter().chain([&key.name]).any(|name| self.changed_unseen(daemon, zone, name))
+            || !(demands && self.objects.is_none()) && here.iter().any(|name| self.changed_unseen(daemon, zone, name))
+            || !demands && self.changed_unseen(daemon, zone, &key.name)
     }
 
     /// A change by somebody who is not judged.

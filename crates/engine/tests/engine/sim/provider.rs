@@ -1,6 +1,6 @@
 //! A provider that enforces preconditions and fails as the test says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -12,9 +12,9 @@ use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::Retry;
 use zonewright_core::interpret::Interpretation;
-use zonewright_core::provider::{Adjustment, Listing, Provider, Read, Token};
+use zonewright_core::provider::{Adjustment, Delta, Listing, Provider, Read, Record, Token};
 use zonewright_core::zone::{InstanceId, ZoneId};
-use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordType, Result, Ttl, Zone};
+use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordKey, RecordSet, RecordType, Result, Ttl, Zone};
 
 use super::{name, set};
 
@@ -63,6 +63,8 @@ pub(crate) struct Sim {
     split: AtomicBool,
     /// Whether a call takes any number of changes.
     unlimited: AtomicBool,
+    /// What was listed under each token, where a list says what has changed since.
+    listed: Mutex<Option<HashMap<Token, Vec<Record>>>>,
     /// Whether reads are answered while writes are not.
     reads_go_on: AtomicBool,
     pub(crate) writes: AtomicUsize,
@@ -110,6 +112,7 @@ impl Sim {
             blind: AtomicBool::new(false),
             split: AtomicBool::new(false),
             unlimited: AtomicBool::new(false),
+            listed: Mutex::default(),
             reads_go_on: AtomicBool::new(false),
             writes: AtomicUsize::new(0),
             log: Mutex::default(),
@@ -249,6 +252,11 @@ impl Sim {
         self.unlimited.store(true, Ordering::SeqCst);
     }
 
+    /// From now on a list says what has changed since an earlier one.
+    pub(crate) fn list_changes(&self) {
+        *self.listed.lock().unwrap() = Some(HashMap::new());
+    }
+
     /// From now on [`Fault::Stall`] and [`Fault::Denied`] concern writes alone.
     pub(crate) fn unstall_reads(&self) {
         self.reads_go_on.store(true, Ordering::SeqCst);
@@ -275,6 +283,29 @@ impl Sim {
 
     pub(crate) fn calls(&self) -> (usize, usize) {
         (self.reads.load(Ordering::SeqCst), self.writes.load(Ordering::SeqCst))
+    }
+}
+
+impl Sim {
+    /// What has changed since a former list, where that is what a list says.
+    fn changes(&self, former: Option<&Token>, sets: &[RecordSet], serial: u64) -> Option<Listing> {
+        let mut listed = self.listed.lock().unwrap();
+        let listed = listed.as_mut()?;
+        let of = |set: &RecordSet| {
+            let (name, ttl) = (set.key.name.clone(), set.ttl.unwrap_or(Ttl::ZERO));
+            let record = move |data: &RData| Record { name: name.clone(), ttl, data: data.clone() };
+            set.data.as_records().iter().map(record).collect::<Vec<_>>()
+        };
+        let (now, token) = (sets.iter().flat_map(of).collect::<Vec<_>>(), Token(serial.to_string()));
+        let delta = former.and_then(|former| listed.get(former)).map(|before| {
+            let without = |all: &[Record], other: &[Record]| {
+                all.iter().filter(|record| !other.contains(record)).cloned().collect::<Vec<_>>()
+            };
+            let step = Delta { removed: without(before, &now), added: without(&now, before) };
+            Listing::Delta { steps: vec![step], token: token.clone() }
+        });
+        listed.insert(token, now);
+        delta
     }
 }
 
@@ -366,7 +397,12 @@ impl Provider for Sim {
             Read::All | Read::From(_) | Read::Since(_) => {
                 let hidden = self.hidden.lock().unwrap().clone();
                 let shown = |s: &&RecordSet| own(s) && hidden.as_ref() != Some(&s.key.name);
-                Listing::Full { sets: content.sets.values().filter(shown).cloned().collect(), token }
+                let sets: Vec<RecordSet> = content.sets.values().filter(shown).cloned().collect();
+                let former = match read {
+                    Read::Since(since) => Some(since),
+                    _ => None,
+                };
+                self.changes(former, &sets, content.serial).unwrap_or(Listing::Full { sets, token })
             }
         })
     }
