@@ -132,3 +132,59 @@ fn map(
     let by_presence = lookup.asked_for_presence();
     Mapping { mapped, reads: lookup.into_reads(), by_presence }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Mutex, PoisonError};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::kind::Kind;
+    use crate::options::SourceKind;
+
+    /// What was logged.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What is logged while one Service is mapped, which takes at least so long.
+    fn logged(map_fn: crate::role::MapFn) -> String {
+        let options = SourceOptions::default();
+        let role = SourceRole::new(SourceKind::Service, Kind::Service, "service", &options, map_fn);
+        let value =
+            json!({"metadata": {"namespace": "shop", "name": "web", "uid": "1"}, "spec": {"type": "ClusterIP"}});
+        let object = Object::from_value(Kind::Service, value, &options.keep()).expect("a Service");
+        let store = Store::default();
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone()).finish();
+        tracing::subscriber::with_default(subscriber, || {
+            map(&object, &role, &options, None, Lookup::new(&store, &role.reads));
+        });
+        let log = log.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
+    #[test]
+    fn an_object_whose_mapping_takes_longer_than_a_second_is_named_in_the_log() {
+        let slow = logged(|_, _| {
+            // The mapping is timed by the clock of the machine.
+            std::thread::sleep(SLOW);
+            Mapped::default()
+        });
+        assert!(slow.contains("WARN") && slow.contains("mapping this object takes long"), "{slow}");
+        assert!(slow.contains("Service shop/web") && slow.contains("names=0"), "{slow}");
+    }
+}

@@ -29,7 +29,7 @@ const ONCE: [u32; 2] = [60, 1_000];
 /// The single passes are made where there are just so many Services.
 const FIRST: u32 = 1_000;
 
-const HEAD: [&str; 11] = [
+const HEAD: [&str; 12] = [
     "names",
     "program",
     "start",
@@ -37,10 +37,11 @@ const HEAD: [&str; 11] = [
     "processor, start",
     "a name",
     "change, p50 / p99",
-    "processor at rest, a minute",
+    "processor, a minute later / at rest",
     "memory after the start / later / peak",
     "own memory, later",
     "a name",
+    "memory at rest",
 ];
 
 pub(super) fn run(options: &Options) -> Result<String> {
@@ -65,8 +66,9 @@ pub(super) fn run(options: &Options) -> Result<String> {
         }
     }
     let about = "From the start of the process until the last new name is answered, each a record and a claim; then the status of one Service \
-                 is changed, time after time; then nothing happens for some minutes, with `--interval=1m`. The two programs read the same \
-                 objects, one after the other.";
+                 is changed, time after time; then nothing happens for some minutes, with `--interval=1m`, but that the events of new names still \
+                 go out. At rest is a second process, which finds all of it in place. The two programs read the same objects, one after \
+                 the other.";
     let mut section = Section::new("Scale", about).table(&HEAD, &rows);
     if !passes.is_empty() {
         section = section.table(&["a single pass (`--once`)", "program", "time from start to end"], &passes);
@@ -121,9 +123,12 @@ struct Measured {
     start: Duration,
     processor: Duration,
     changes: Option<Times>,
-    at_rest: Duration,
+    /// Processor time in a minute some time after the start.
+    later: Duration,
     first: Memory,
     last: Memory,
+    /// What a second process takes, which finds all in place: processor time in a minute, and memory.
+    at_rest: (Duration, Memory),
 }
 
 impl Measured {
@@ -138,10 +143,11 @@ impl Measured {
         for (cell, text) in [
             (4, seconds(self.processor)),
             (6, changes),
-            (7, milliseconds(self.at_rest)),
+            (7, format!("{} / {}", milliseconds(self.later), milliseconds(self.at_rest.0))),
             (8, memory),
             (9, megabytes(self.last.own)),
             (10, kilobytes_each(self.last.own, row.names)),
+            (11, megabytes(self.at_rest.1.now)),
         ] {
             line[cell] = text;
         }
@@ -158,7 +164,7 @@ fn line(row: Row, program: &str, [start, ratio]: [String; 2], each: String) -> V
     };
     let none = String::new;
     let names = format!("{}{beside}{place}", row.names);
-    vec![names, program.to_owned(), start, ratio, none(), each, none(), none(), none(), none(), none()]
+    vec![names, program.to_owned(), start, ratio, none(), each, none(), none(), none(), none(), none(), none()]
 }
 
 fn nsupdate(row: Row) -> Result<Duration> {
@@ -172,20 +178,29 @@ fn measure(setup: &DaemonSetup, lab: &Lab, row: Row, options: &Options) -> Resul
     // Objects that other rows need are not this one's.
     let kind = lab.kube().map_or(Kind::Service, |(_, kind)| kind);
     let more = ["--interval=1m".to_owned(), kind.source().to_owned()];
-    let mut daemon = setup.start(lab.from()?, &dns, dns.server.addr(), &more)?;
+    let start = || setup.start(lab.from()?, &dns, dns.server.addr(), &more);
+    let mut daemon = start()?;
     let end = dns.converged(row.names, &mut daemon)?;
-    let (start, processor) = (end - daemon.begun, daemon.processor()?);
+    let (took, processor) = (end - daemon.begun, daemon.processor()?);
     let changes = lab.kube().map(|(kube, kind)| changes(kube, kind, &dns, row)).transpose()?;
     dns.verify(row.names)?;
     let first = daemon.memory()?;
+    let (later, last) = minute(&mut daemon, options)?;
+    drop(daemon);
+    let at_rest = minute(&mut start()?, options)?;
+    Ok(Measured { start: took, processor, changes, later, first, last, at_rest })
+}
+
+/// What a daemon takes in a minute in which nothing happens, and its memory after it.
+fn minute(daemon: &mut Daemon, options: &Options) -> Result<(Duration, Memory)> {
     // What a start leaves behind is cleared up within its first intervals.
     sleep(options.settle);
     daemon.check()?;
     let before = (Instant::now(), daemon.processor()?);
     sleep(options.idle);
+    daemon.check()?;
     let spent = daemon.processor()?.saturating_sub(before.1);
-    let at_rest = spent.mul_f64(60.0 / before.0.elapsed().as_secs_f64());
-    Ok(Measured { start, processor, changes, at_rest, first, last: daemon.memory()? })
+    Ok((spent.mul_f64(60.0 / before.0.elapsed().as_secs_f64()), daemon.memory()?))
 }
 
 /// From the API server's confirmation of a change to the answer, some times.
