@@ -26,6 +26,10 @@ const BATCH: usize = 500;
 const CHANGES: u32 = 50;
 /// New names of a single pass, and how long it may take.
 const ONCE: [u32; 2] = [60, 1_000];
+/// Who uses less than a tenth of a processor for so long has started.
+const QUIET: Duration = Duration::from_secs(5);
+/// One that always uses more is not waited for any longer.
+const LONGEST_START: Duration = Duration::from_mins(3);
 /// The single passes are made where there are just so many Services.
 const FIRST: u32 = 1_000;
 
@@ -195,6 +199,15 @@ fn measure(setup: &DaemonSetup, lab: &Lab, row: Row, options: &Options) -> Resul
 fn minute(daemon: &mut Daemon, options: &Options) -> Result<(Duration, Memory)> {
     // What a start leaves behind is cleared up within its first intervals.
     sleep(options.settle);
+    // A second process is still reading where there is very much.
+    let waited = Instant::now();
+    while waited.elapsed() < LONGEST_START {
+        let before = daemon.processor()?;
+        sleep(QUIET);
+        if daemon.processor()?.saturating_sub(before) < QUIET / 10 {
+            break;
+        }
+    }
     daemon.check()?;
     let before = (Instant::now(), daemon.processor()?);
     sleep(options.idle);
