@@ -4,6 +4,7 @@
 //! In: groups that were sent, each with its outcome. Out: the names that are not finished, and the error that concerns the zone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
@@ -266,32 +267,34 @@ fn has_claim_elsewhere(worker: &Worker, key: &RecordKey) -> bool {
     worker.ownership(key).claim().is_some_and(|claim| !claim.current)
 }
 
-/// Whether a group makes a record beside one of another object, where several ask for one record: that object may hold the name now.
-/// What is asked for is looked at last: most records stand alone at their name.
+/// Whether a group makes, changes or passes on a record at a name where another object has one, and several ask for one type: that
+/// object may hold the name now. What is asked for is looked at last: most names are one object's.
 fn joins_another(worker: &Worker, group: &Group) -> bool {
-    let made: Vec<&Step> = group.records().filter(|step| matches!(step.change, Change::Create { .. })).collect();
-    if made.is_empty() {
+    if group.changes().all(|change| matches!(change, Change::Delete { .. })) {
         return false;
     }
-    let mut beside = worker.handle.view().at(&group.name);
-    beside.retain(|set| group.records().all(|step| *step.change.key() != set.key));
-    let of_another = |set: &RecordSet| {
+    let written: BTreeMap<&RecordKey, &Step> = group.records().map(|step| (step.change.key(), step)).collect();
+    let stands = worker.handle.view().at(&group.name);
+    // The claim on what was just written may not be confirmed yet.
+    let label = |set: &RecordSet| {
+        if let Some(step) = written.get(&set.key) {
+            return Some(step.resource.clone());
+        }
         let ownership = worker.ownership(&set.key);
-        let resource = ownership.claim().and_then(|claim| claim.resource.as_ref());
-        let joined = |step: &&Step| step.change.key().set_id == set.key.set_id && step.resource.as_ref() != resource;
-        ownership.is_ours() && made.iter().any(joined)
+        ownership.is_ours().then(|| ownership.claim().and_then(|claim| claim.resource.clone()))
     };
-    beside.iter().any(of_another) && has_rivals(worker, &group.name)
+    let labels: BTreeSet<Option<Arc<str>>> = stands.iter().filter_map(label).collect();
+    labels.len() > 1 && has_rivals(worker, &group.name)
 }
 
-/// Whether several objects ask for one record of a name.
+/// Whether several objects ask for one type of a name. Identifiers may be such as the provider does not know: they tell no records apart then.
 fn has_rivals(worker: &Worker, name: &DnsName) -> bool {
     let desired_state = worker.context.desired_state();
     let asked = desired_state.table.at(name).endpoints;
     let mut first = BTreeMap::new();
     asked.iter().any(|endpoint| {
         let object = &endpoint.origin.object;
-        *first.entry(endpoint.key()).or_insert(object) != object
+        *first.entry(endpoint.rtype).or_insert(object) != object
     })
 }
 

@@ -141,6 +141,8 @@ pub(crate) struct Truth {
     pub(crate) died: bool,
     /// Since when a daemon works without the state that its former processes left, or can keep none.
     pub(crate) stateless: BTreeMap<usize, Instant>,
+    /// The daemons whose process has read or kept its state since it began.
+    pub(crate) has_kept: BTreeSet<usize>,
     /// What our daemons and commands last left at a key.
     left: HashMap<(usize, RecordKey), Option<RecordSet>>,
     /// What commands took away, and when.
@@ -220,6 +222,7 @@ impl Truth {
             rested: Instant::now(),
             died: false,
             stateless: BTreeMap::new(),
+            has_kept: BTreeSet::new(),
             left: HashMap::new(),
             taken: HashMap::new(),
             undoing: BTreeSet::new(),

@@ -57,6 +57,7 @@ impl StateLine {
             truth.stateless.entry(self.daemon).or_insert_with(Instant::now);
         } else {
             truth.stateless.remove(&self.daemon);
+            truth.has_kept.insert(self.daemon);
         }
     }
 }

@@ -280,8 +280,11 @@ impl Truth {
 
     /// Whether counted deletes may go at all: only by who has read his state and can keep it, and has tried every zone.
     fn judge_state(&mut self, daemon: usize, zone: usize) {
-        let known = !self.stateless.contains_key(&daemon);
-        self.verdicts.note(Rule::State, true);
+        // A write that was judged, and saved, before that is perhaps on its way.
+        let since = self.stateless.get(&daemon).filter(|_| self.has_kept.contains(&daemon));
+        let lately = since.is_some_and(|since| since.elapsed() < self.patience());
+        let known = lately || !self.stateless.contains_key(&daemon);
+        self.verdicts.note(Rule::State, !lately);
         if !known {
             self.broken(Rule::State, format!("daemon {daemon} deleted in zone {zone} without its state"));
         }
