@@ -283,18 +283,23 @@ fn joins_another(worker: &Worker, group: &Group) -> bool {
         let ownership = worker.ownership(&set.key);
         ownership.is_ours().then(|| ownership.claim().and_then(|claim| claim.resource.clone()))
     };
-    let labels: BTreeSet<Option<Arc<str>>> = stands.iter().filter_map(label).collect();
-    labels.len() > 1 && has_rivals(worker, &group.name)
+    let mut labels: BTreeMap<_, BTreeSet<Option<Arc<str>>>> = BTreeMap::new();
+    for set in &stands {
+        labels.entry(&set.key.set_id).or_default().extend(label(set));
+    }
+    labels.values().any(|labels| labels.len() > 1) && has_rivals(worker, &group.name)
 }
 
-/// Whether several objects ask for one type of a name. Identifiers may be such as the provider does not know: they tell no records apart then.
+/// Whether several objects ask for one record of a name. Identifiers that the provider does not know tell no records apart.
 fn has_rivals(worker: &Worker, name: &DnsName) -> bool {
+    let known = worker.capability().set_ids;
     let desired_state = worker.context.desired_state();
     let asked = desired_state.table.at(name).endpoints;
     let mut first = BTreeMap::new();
     asked.iter().any(|endpoint| {
         let object = &endpoint.origin.object;
-        *first.entry(endpoint.rtype).or_insert(object) != object
+        let RecordKey { rtype, set_id, .. } = endpoint.key();
+        *first.entry((rtype, set_id.filter(|_| known))).or_insert(object) != object
     })
 }
 
