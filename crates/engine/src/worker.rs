@@ -168,10 +168,12 @@ impl Worker {
         let registry = &self.instance.registry;
         let concerns_ours = |(name, stood): (&DnsName, &Vec<RecordSet>)| {
             let stands = self.handle.view().at(name);
-            let keys = |sets: &[RecordSet]| sets.iter().map(|set| set.key.clone()).collect::<BTreeSet<_>>();
-            let (before, after) = (keys(stood), keys(&stands));
-            stood.iter().chain(&stands).any(|set| registry.is_claim(set))
-                || before.symmetric_difference(&after).any(|key| self.ownership(key).is_ours())
+            let has = |sets: &[RecordSet], set: &RecordSet| sets.iter().any(|other| other.key == set.key);
+            let concerns = |set: &RecordSet| {
+                let came_or_went = !(has(stood, set) && has(&stands, set));
+                registry.is_claim(set) || came_or_went && self.ownership(&set.key).is_ours()
+            };
+            stood.iter().chain(&stands).any(concerns)
         };
         if changed.iter().any(concerns_ours) {
             self.recount().await;

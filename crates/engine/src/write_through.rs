@@ -273,8 +273,11 @@ fn joins_another(worker: &Worker, group: &Group) -> bool {
     if group.changes().all(|change| matches!(change, Change::Delete { .. })) {
         return false;
     }
-    let written: BTreeMap<&RecordKey, &Step> = group.records().map(|step| (step.change.key(), step)).collect();
     let stands = worker.handle.view().at(&group.name);
+    if stands.len() < 2 {
+        return false;
+    }
+    let written: BTreeMap<&RecordKey, &Step> = group.records().map(|step| (step.change.key(), step)).collect();
     // The claim on what was just written may not be confirmed yet.
     let label = |set: &RecordSet| {
         if let Some(step) = written.get(&set.key) {

@@ -186,5 +186,6 @@ mod tests {
         });
         assert!(slow.contains("WARN") && slow.contains("mapping this object takes long"), "{slow}");
         assert!(slow.contains("Service shop/web") && slow.contains("names=0"), "{slow}");
+        assert_eq!(logged(|_, _| Mapped::default()), "", "others are not");
     }
 }

@@ -49,11 +49,15 @@ impl Truth {
     }
 
     /// Whether a record is nobody's only since a command narrowed the claim on it, in an object, to what a process of its owner has changed
-    /// since.
+    /// lately.
     fn narrowed_by_itself(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
         let owner = &self.parties[daemon].owner;
+        let lately = |by: usize| {
+            let added = self.added.get(&(by, key.clone())).into_iter().flatten();
+            added.into_iter().any(|(_, at)| at.elapsed() < LATELY)
+        };
         let by_ours = match self.last.get(&(zone, key.clone())) {
-            Some((Author::Daemon(by), _)) => self.parties[*by].owner == *owner,
+            Some((Author::Daemon(by), _)) => self.parties[*by].owner == *owner && lately(*by),
             _ => false,
         };
         self.objects.is_some() && by_ours && self.right(zone, key) == Right::Nobody

@@ -129,9 +129,10 @@ impl Truth {
             places.partition(|name| name.is_within(&self.zones[zone].zone.name));
         let others = (0..self.zones.len()).filter(|other| *other != zone);
         let elsewhere = others.flat_map(|other| elsewhere.iter().map(move |name| (other, name)));
+        let demands_texts = demands && !self.objects.as_ref().is_some_and(super::Objects::are_rows);
         self.word_changed_unseen(daemon, zone, key)
             || elsewhere.into_iter().any(|(other, name)| self.changed_unseen(daemon, other, name))
-            || !(demands && self.objects.is_none()) && here.iter().any(|name| self.changed_unseen(daemon, zone, name))
+            || !demands_texts && here.iter().any(|name| self.changed_unseen(daemon, zone, name))
             || !demands && self.changed_unseen(daemon, zone, &key.name)
     }
 
