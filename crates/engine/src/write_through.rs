@@ -159,7 +159,14 @@ fn reserve(worker: &mut Worker, group: &Group, outcome: &Outcome) {
             }
             // What is created did not stand: an earlier delete of it was done, and if it stands by now, the next one is another.
             let came = group.records().filter(|step| matches!(step.change, Change::Create { .. }));
-            worker.context.state.note(&zone, |state| came.for_each(|step| state.window.created(step.change.key())));
+            let came: Vec<&RecordKey> = came.map(|step| step.change.key()).collect();
+            // It may stand now, and be out of sight in the next listing: an owner may have had so many.
+            worker.claims.in_doubt += came.len();
+            let owned = worker.claims.owned + worker.claims.in_doubt;
+            worker.context.state.note(&zone, |state| {
+                state.window.owns(owned, now);
+                came.into_iter().for_each(|key| state.window.created(key));
+            });
         }
         Outcome::Applied => {}
     }

@@ -99,6 +99,30 @@ async fn what_was_written_without_an_answer_counts_as_ours() {
     assert_eq!((world.sim.records().len(), outcome.held), (9, 9));
 }
 
+/// What may have been made counts among what an owner may have had, until long after it is known that it was not.
+#[tokio::test(start_paused = true)]
+async fn what_may_have_been_made_counts_for_the_floor() {
+    let world = zones(1, 9);
+    world.sim.lift_limits();
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.sim.fault("z0.test", Fault::LostWrite);
+    let more = ["one", "two"];
+    for name in more {
+        world.cluster.put(name, &[&format!("{name}.z0.test A 192.0.2.1")]);
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(world.sim.calls().1, 2, "nine in one write, and two whose write is lost");
+    more.iter().for_each(|name| world.cluster.delete(name));
+    world.sim.fault("z0.test", None);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(world.sim.records().len(), 9);
+    vanish(&world, 0, 0..9);
+    world.cluster.put("asks for nothing", &[]);
+    let outcome = rest(&engine).await;
+    assert_eq!((world.sim.records().len(), outcome.held), (9, 9));
+}
+
 /// The approval of one zone's plan lets that zone's deletes go, and takes no room of the others.
 #[tokio::test(start_paused = true)]
 async fn one_zone_of_several_can_be_approved() {
