@@ -209,10 +209,10 @@ fn minute(daemon: &mut Daemon, options: &Options) -> Result<(Duration, Memory)> 
         }
     }
     daemon.check()?;
-    let before = (Instant::now(), daemon.processor()?);
+    let before = (Instant::now(), daemon.threads()?);
     sleep(options.idle);
     daemon.check()?;
-    let spent = daemon.processor()?.saturating_sub(before.1);
+    let spent = daemon.threads()?.since(&before.1);
     Ok((spent.mul_f64(60.0 / before.0.elapsed().as_secs_f64()), daemon.memory()?))
 }
 
