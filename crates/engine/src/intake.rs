@@ -29,7 +29,7 @@ const TURN: Duration = Duration::from_secs(20);
 pub(crate) async fn run(context: Arc<EngineContext>, cancel: CancellationToken) {
     let mut intake = Intake::new(context);
     loop {
-        intake.turn().await;
+        intake.turn();
         let context = intake.context.clone();
         let wake = async {
             if context.sources.is_empty() {
@@ -38,10 +38,13 @@ pub(crate) async fn run(context: Arc<EngineContext>, cancel: CancellationToken) 
             select_all(context.sources.iter().map(|source| source.changed())).await;
         };
         let deadline = intake.next();
+        let looking = intake.measure.is_looking();
         tokio::select! {
             biased;
             () = cancel.cancelled() => return,
             () = wake => {}
+            // All names take their time to be counted, and a change does not wait for that.
+            () = intake.measure.go_on(&context), if looking => {}
             () = sleep(TURN) => {}
             () = sleep_until(deadline) => {}
         }
@@ -97,7 +100,7 @@ impl Intake {
         grace.map_or(next, |end| next.min(end))
     }
 
-    async fn turn(&mut self) {
+    fn turn(&mut self) {
         let context = self.context.clone();
         *context.intake_turned.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         let round = Instant::now() >= self.round_due;
@@ -133,7 +136,7 @@ impl Intake {
         self.measured |= first_pass;
         if round || first_pass {
             table_sizes::prune(&context);
-            self.measure.publish(&context).await;
+            self.measure.begin(&context);
             table_sizes::publish(&context);
         }
     }

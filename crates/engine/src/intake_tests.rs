@@ -79,7 +79,7 @@ async fn doubt_ends_after_what_came_was_taken_and_begins_before() {
         [(good, false, true), (doubted, false, false), (good, false, true), (good, true, true)]
     {
         *source.state.lock().unwrap() = now;
-        intake.turn().await;
+        intake.turn();
         let taken = source.trusted.lock().unwrap().pop();
         assert_eq!((taken, source.is_trusted()), (Some(while_taken), after), "{now:?}");
     }
@@ -97,8 +97,8 @@ async fn planning_does_not_begin_with_a_list_that_is_not_taken_over() {
     *source.context.lock().unwrap() = Arc::downgrade(&context);
     *source.meanwhile.lock().unwrap() = Some(listed);
     let mut intake = Intake::new(context.clone());
-    intake.turn().await;
+    intake.turn();
     assert!(!context.has_started(), "what the list held is not in the table yet");
-    intake.turn().await;
+    intake.turn();
     assert!(context.has_started() && source.is_trusted());
 }

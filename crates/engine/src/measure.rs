@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::vec;
 
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -29,7 +30,7 @@ type Counts = BTreeMap<RecordType, usize>;
 const MOST: usize = 200_000;
 
 /// What is known since the last look.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Measure {
     /// Names to look at.
     due: BTreeSet<DnsName>,
@@ -43,6 +44,14 @@ pub(crate) struct Measure {
     missing_types: Counts,
     /// Names that are asked for and outside of the filter.
     filtered: BTreeSet<DnsName>,
+    /// The look that is under way.
+    look: Option<Look>,
+}
+
+/// Names that are still to be looked at, in the zones that there were at its beginning.
+struct Look {
+    names: vec::IntoIter<DnsName>,
+    places: Vec<InstanceZone>,
 }
 
 impl Measure {
@@ -63,27 +72,63 @@ impl Measure {
         }
     }
 
-    /// Looks at what changed, and shows the numbers.
-    pub(crate) async fn publish(&mut self, context: &EngineContext) {
+    /// Begins to look at what changed, unless a look is under way.
+    pub(crate) fn begin(&mut self, context: &EngineContext) {
+        if self.look.is_some() {
+            return;
+        }
         let of = |instance: &Arc<ProviderInstance>| {
             let place = |handle: Arc<ZoneHandle>| (instance.clone(), handle);
             instance.zone_handles().into_iter().map(place).collect::<Vec<_>>()
         };
         let places: Vec<InstanceZone> = context.instances.iter().flat_map(of).collect();
-        let mut published = Counts::new();
-        for (_, handle) in &places {
-            self.collect(handle);
-            for (rtype, count) in handle.view().types() {
-                *published.entry(*rtype).or_default() += count;
-            }
-        }
+        places.iter().for_each(|(_, handle)| self.collect(handle));
         let known = places.len() == self.zones.len()
             && places.iter().zip(&self.zones).all(|((_, handle), known)| Arc::ptr_eq(handle, known));
         if !known {
             self.zones = places.iter().map(|(_, handle)| handle.clone()).collect();
             self.everything = true;
         }
-        self.look(context, &places).await;
+        let mut names: Vec<DnsName> = std::mem::take(&mut self.due).into_iter().collect();
+        if std::mem::take(&mut self.everything) {
+            self.missing.clear();
+            self.missing_types.clear();
+            self.filtered.clear();
+            names = context.desired_state().table.names().cloned().collect();
+        }
+        self.look = Some(Look { names: names.into_iter(), places });
+    }
+
+    /// Whether a look is under way.
+    pub(crate) fn is_looking(&self) -> bool {
+        self.look.is_some()
+    }
+
+    /// Looks at the names, and shows the numbers in the end. Whoever has something better to do may drop it at any time: the next call goes
+    /// on from there.
+    pub(crate) async fn go_on(&mut self, context: &EngineContext) {
+        let mut number = 0;
+        while let Some(look) = &mut self.look {
+            let Some(name) = look.names.next() else { break };
+            let missing = missing(context, &look.places, &name);
+            self.note(context, name, missing);
+            number += 1;
+            if number % AT_A_TIME == 0 {
+                yield_now().await;
+            }
+        }
+        if let Some(look) = self.look.take() {
+            self.show(context, &look.places);
+        }
+    }
+
+    fn show(&self, context: &EngineContext, places: &[InstanceZone]) {
+        let mut published = Counts::new();
+        for (_, handle) in places {
+            for (rtype, count) in handle.view().types() {
+                *published.entry(*rtype).or_default() += count;
+            }
+        }
         let asked = context.desired_state().table.types().clone();
         let stands = |(rtype, count): (&RecordType, &usize)| {
             let missing = self.missing_types.get(rtype).copied().unwrap_or_default();
@@ -112,35 +157,23 @@ impl Measure {
         self.overflow();
     }
 
-    async fn look(&mut self, context: &EngineContext, places: &[InstanceZone]) {
-        let mut names = std::mem::take(&mut self.due);
-        if std::mem::take(&mut self.everything) {
-            self.missing.clear();
-            self.missing_types.clear();
-            self.filtered.clear();
-            names = context.desired_state().table.names().cloned().collect();
+    /// Notes what of a name is `missing` now.
+    fn note(&mut self, context: &EngineContext, name: DnsName, missing: Vec<RecordType>) {
+        if !missing.is_empty() && !context.config.filter.matches(&name) {
+            self.filtered.insert(name.clone());
+        } else {
+            self.filtered.remove(&name);
         }
-        for (number, name) in names.into_iter().enumerate() {
-            if number % AT_A_TIME == AT_A_TIME - 1 {
-                yield_now().await;
+        for rtype in self.missing.remove(&name).iter().flatten() {
+            if let Some(count) = self.missing_types.get_mut(rtype) {
+                *count = count.saturating_sub(1);
             }
-            let missing = missing(context, places, &name);
-            if !missing.is_empty() && !context.config.filter.matches(&name) {
-                self.filtered.insert(name.clone());
-            } else {
-                self.filtered.remove(&name);
+        }
+        if !missing.is_empty() {
+            for rtype in &missing {
+                *self.missing_types.entry(*rtype).or_default() += 1;
             }
-            for rtype in self.missing.remove(&name).iter().flatten() {
-                if let Some(count) = self.missing_types.get_mut(rtype) {
-                    *count = count.saturating_sub(1);
-                }
-            }
-            if !missing.is_empty() {
-                for rtype in &missing {
-                    *self.missing_types.entry(*rtype).or_default() += 1;
-                }
-                self.missing.insert(name, missing.into());
-            }
+            self.missing.insert(name, missing.into());
         }
     }
 }

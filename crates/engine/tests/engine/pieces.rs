@@ -14,8 +14,12 @@ fn host(number: usize) -> String {
 }
 
 async fn many() -> (World, Engine) {
+    so_many(MANY).await
+}
+
+async fn so_many(names: usize) -> (World, Engine) {
     let world = World::new(&["example"]);
-    for number in 0..MANY {
+    for number in 0..names {
         world.cluster.put(&format!("s{number}"), &[&format!("{} A 192.0.2.1", host(number))]);
     }
     let engine = world.start().await;
@@ -128,6 +132,31 @@ async fn other_work_has_its_turn_while_many_names_are_planned() {
         // Those that are planned, and as many that the metrics look at.
         assert!(most <= 2 * 256, "{most} of {MANY} names in one go, with a limit of changes: {}", !unlimited);
     }
+}
+
+/// A change does not wait until the metrics have looked at every name, as they do after a start.
+#[tokio::test]
+async fn a_change_is_answered_while_all_names_are_counted() {
+    let names = 3 * MANY;
+    let (world, first) = so_many(names).await;
+    world.sim.lift_limits();
+    rest(&first).await;
+    first.stop().await;
+    let before = world.sim.interpreted();
+    let _second = World { cluster: world.cluster.clone(), ..world.beside() }.start().await;
+    let watch = async {
+        // Each is planned once; the rest is the look that follows.
+        while world.sim.interpreted() <= before + names + names / 8 {
+            tokio::task::yield_now().await;
+        }
+        world.cluster.put("late", &["late.example A 192.0.2.1"]);
+        while pairs(&world).0 == names {
+            tokio::task::yield_now().await;
+        }
+        world.sim.interpreted() - before
+    };
+    let answered = tokio::time::timeout(Duration::from_mins(2), watch).await.expect("the late name is published");
+    assert!(answered < 2 * names - names / 4, "{} of {names} names were looked at before it was", answered - names);
 }
 
 /// A delete that the brake counts needs no call of its own where the round fits one piece.
