@@ -82,7 +82,9 @@ impl Measure {
             instance.zone_handles().into_iter().map(place).collect::<Vec<_>>()
         };
         let places: Vec<InstanceZone> = context.instances.iter().flat_map(of).collect();
-        places.iter().for_each(|(_, handle)| self.collect(handle));
+        for (_, handle) in &places {
+            self.collect(handle);
+        }
         let known = places.len() == self.zones.len()
             && places.iter().zip(&self.zones).all(|((_, handle), known)| Arc::ptr_eq(handle, known));
         if !known {

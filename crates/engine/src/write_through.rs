@@ -165,7 +165,9 @@ fn reserve(worker: &mut Worker, group: &Group, outcome: &Outcome) {
             let owned = worker.claims.owned + worker.claims.in_doubt;
             worker.context.state.note(&zone, |state| {
                 state.window.owns(owned, now);
-                came.into_iter().for_each(|key| state.window.created(key));
+                for key in came {
+                    state.window.created(key);
+                }
             });
         }
         Outcome::Applied => {}

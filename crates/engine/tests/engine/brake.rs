@@ -113,7 +113,9 @@ async fn what_may_have_been_made_counts_for_the_floor() {
     }
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(world.sim.calls().1, 2, "nine in one write, and two whose write is lost");
-    more.iter().for_each(|name| world.cluster.delete(name));
+    for name in more {
+        world.cluster.delete(name);
+    }
     world.sim.fault("z0.test", None);
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(world.sim.records().len(), 9);

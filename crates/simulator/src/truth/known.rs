@@ -101,11 +101,13 @@ impl Truth {
         }
     }
 
-    /// The serial up to which listings of everything tell a daemon of a name: where it wrote there itself less than the lag before one,
-    /// it keeps what it knew and wrote.
+    /// The serial up to which listings of everything tell a daemon of a name: where it wrote there itself less than the lag before one, or
+    /// read that name by itself, it keeps what it knew, wrote and read.
     pub(super) fn told_by_listing(&self, daemon: usize, zone: usize, name: &DnsName) -> u64 {
-        let wrote = self.wrote.get(&(daemon, zone, name.clone()));
-        let keeps = |at: Instant| wrote.is_some_and(|wrote| at >= *wrote && *wrote + self.profile.lag + ANSWERED >= at);
+        let name = (daemon, zone, name.clone());
+        let known = [self.wrote.get(&name), self.read_names.get(&name).map(|(_, at)| at)];
+        let lately = |at: Instant, known: &Instant| at >= *known && *known + self.profile.lag + ANSWERED >= at;
+        let keeps = |at: Instant| known.into_iter().flatten().any(|known| lately(at, known));
         let listings = self.listings.get(&(daemon, zone)).into_iter().flatten();
         listings.filter(|(_, at)| !keeps(*at)).map(|(serial, _)| *serial).next().unwrap_or(0)
     }
