@@ -52,10 +52,9 @@ impl Truth {
     /// lately.
     fn narrowed_by_itself(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
         let owner = &self.parties[daemon].owner;
-        let lately = |by: usize| {
-            let added = self.added.get(&(by, key.clone())).into_iter().flatten();
-            added.into_iter().any(|(_, at)| at.elapsed() < LATELY)
-        };
+        // Its routing or TTL, perhaps.
+        let wrote = |by: usize| self.wrote.get(&(by, zone, key.name.clone()));
+        let lately = |by: usize| wrote(by).is_some_and(|at| at.elapsed() < LATELY);
         let by_ours = match self.last.get(&(zone, key.clone())) {
             Some((Author::Daemon(by), _)) => self.parties[*by].owner == *owner && lately(*by),
             _ => false,

@@ -112,8 +112,8 @@ impl Truth {
         listings.filter(|(_, at)| !keeps(*at)).map(|(serial, _)| *serial).next().unwrap_or(0)
     }
 
-    /// Whether somebody else changed a name, or the claims on a key, after the daemon last read it. Where sets stand under identifiers, a
-    /// name is perhaps read for another one of them, right before that is written.
+    /// Whether somebody else changed a name, or the claims on a key, after the daemon last read it to plan it. Where a write takes several
+    /// steps, or sets stand under identifiers, a name is perhaps read for something else at it, right before that is written.
     pub(super) fn is_news(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
         if self.last_listing(daemon, zone).is_none() {
             return true;
@@ -121,8 +121,8 @@ impl Truth {
         let mut names: Vec<DnsName> = self.places(zone, key).into_iter().map(|(place, _)| place.name).collect();
         names.push(key.name.clone());
         let unseen = |name: &DnsName| {
-            let targeted =
-                self.read_names.get(&(daemon, zone, name.clone())).filter(|_| !self.profile.capability.set_ids);
+            let for_plans = !self.profile.staged && !self.profile.capability.set_ids;
+            let targeted = self.read_names.get(&(daemon, zone, name.clone())).filter(|_| for_plans);
             let targeted = targeted.map_or(0, |(serial, _)| *serial);
             let seen = self.told_by_listing(daemon, zone, name).max(targeted);
             let touched = self.touched.iter().filter(|((at, other), _)| *at == zone && other == name);
