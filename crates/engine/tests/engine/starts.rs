@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use zonewright_core::contend::SameName;
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::plan::Policy;
 
@@ -151,4 +152,27 @@ async fn a_fresh_process_finds_nothing_to_do_where_a_create_decides_who_holds_th
         let counts = (changes.created, changes.updated, changes.deleted, changes.claims);
         assert_eq!(counts, (0, 0, 0, 0), "{sets:?}");
     }
+}
+
+/// So it can by what was just passed on: the address of the other family, with the name, to an object that wants another TTL.
+#[tokio::test(start_paused = true)]
+async fn a_fresh_process_finds_nothing_to_do_where_an_update_decides_who_holds_the_name() {
+    let mut world = World::new(&["example"]);
+    world.config.names.same_name = SameName::Union;
+    world.config.policy = Policy::UpsertOnly;
+    world.cluster.put("o1", &["x.example A 192.0.2.1", "x.example AAAA 2001:db8::1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.doubt(1);
+    world.cluster.vanish("o1");
+    world.cluster.put("o0", &["x.example A 192.0.2.1 192.0.2.2"]);
+    rest(&engine).await;
+    world.cluster.put("o3", &["x.example AAAA 2001:db8::1", "x.example A 192.0.2.2", "ttl:60"]);
+    rest(&engine).await;
+    world.cluster.trust(true, true);
+    after(&engine, Duration::from_mins(1)).await;
+    engine.stop().await;
+    let engine = world.start().await;
+    let changes = rest(&engine).await.changes;
+    assert_eq!((changes.created, changes.updated, changes.deleted, changes.claims), (0, 0, 0, 0));
 }
