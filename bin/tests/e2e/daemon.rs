@@ -114,7 +114,8 @@ impl CommandLine {
         let folder = tempfile::Builder::new().prefix("zonewright-e2e-").tempdir().expect("a temporary folder");
         let log = File::create(folder.path().join("log")).expect("a log file");
         let mut command = self.command();
-        command.stdout(log.try_clone().expect("a second handle")).stderr(log);
+        // What a killed process leaves goes with the folder.
+        command.env("TMPDIR", folder.path()).stdout(log.try_clone().expect("a second handle")).stderr(log);
         Daemon { child: command.spawn().expect("the daemon starts"), folder, explained: false }
     }
 

@@ -41,7 +41,7 @@ pub enum Why {
         /// The prefix, with its final slash.
         prefix: Arc<str>,
     },
-    /// What is asked for in its place cannot be written here; what found that out reports it on the objects.
+    /// What is asked for in its place cannot be written here, or waits; what found that out reports it on the objects.
     Unmet,
     /// Another writer keeps changing the name back.
     Contested(Arc<str>),
@@ -124,7 +124,7 @@ impl fmt::Display for Why {
                 write!(f, "nothing is removed while the view of {} is not complete and fresh", list(kinds))
             }
             Self::Contested(text) | Self::Pinned(text) => f.write_str(text),
-            Self::Unmet => f.write_str("what is asked for in its place cannot be written here, so what stands is kept"),
+            Self::Unmet => f.write_str("what is asked for in its place is not written here, so what stands is kept"),
             Self::OtherPrefix { object, prefix } => write!(
                 f,
                 "the published record is neither deleted nor changed: {object} asks for it with annotations that begin with \
