@@ -29,6 +29,11 @@ impl Truth {
         if self.calm { Duration::ZERO } else { self.rested.elapsed().min(ON_ITS_WAY) }
     }
 
+    /// The same in a zone: of one that is not on the list any more nobody says whether he is at rest there, while the last call to it ends.
+    fn patience_in(&self, zone: usize) -> Duration {
+        if self.missing.contains(&zone) { ON_ITS_WAY } else { self.patience() }
+    }
+
     /// An object that asks for another type now keeps what it had until the other one stands. Where nothing holds a write
     /// together, a CNAME has to wait until what it excludes is gone.
     /// `crossed` is whether somebody changed the name since it was listed.
@@ -110,7 +115,7 @@ impl Truth {
         // its way was not known to it.
         let unknown = verdicts.iter().any(|(_, wrong)| *wrong)
             && (self.excused(step.daemon, step.zone, step.key)
-                || sight.changed_within(&step.key.name, self.patience()));
+                || sight.changed_within(&step.key.name, self.patience_in(step.zone)));
         for (rule, wrong) in verdicts {
             self.verdicts.note(rule, !(wrong && unknown));
             if wrong && !unknown {
