@@ -187,8 +187,8 @@ impl Staged {
         }
     }
 
-    /// The records that are written next, or that the claims written next speak for, were read or written too long ago: they are read
-    /// again, and where one has changed nothing is written.
+    /// What is written next, and what was written before it that it rests on, records or claims, was read or written too long ago: it is
+    /// read again, and where something has changed nothing is written.
     async fn read_again(&self, zone: &Zone, courses: &mut [Course<'_>]) {
         let names: BTreeSet<DnsName> = courses.iter().flat_map(Course::concerned).map(|key| key.name.clone()).collect();
         if names.is_empty() {

@@ -49,16 +49,18 @@ impl<'a> Course<'a> {
         self.done.checked_sub(1).and_then(|last| self.writes.get(last)).into_iter().flat_map(Write::created)
     }
 
-    /// The records that were written before the next write, if it is one of claims alone: each as it was left.
+    /// What was written before the next write and bears it, each as it was left: the records for one of claims alone, and for one of records
+    /// the claims that speak for them.
     fn written(&self) -> BTreeMap<&RecordKey, Option<&RecordSet>> {
-        if self.next().is_none() || self.next_records().next().is_some() {
+        if self.next().is_none() {
             return BTreeMap::new();
         }
+        let role = if self.next_records().next().is_some() { Role::Claim } else { Role::Record };
         let done = self.writes.iter().take(self.done).flat_map(|write| &write.steps);
-        done.filter(|step| step.role == Role::Record).map(|step| (step.change.key(), step.change.to())).collect()
+        done.filter(|step| step.role == role).map(|step| (step.change.key(), step.change.to())).collect()
     }
 
-    /// What the next write, of claims alone, takes for granted of the records that were written before it.
+    /// What the next write takes for granted of what was written before it.
     pub(super) fn rests_on_written(&self) -> impl Iterator<Item = Precondition> {
         self.written().into_iter().map(|(key, set)| match set {
             Some(set) => Precondition::Exact(set.clone()),
@@ -66,12 +68,12 @@ impl<'a> Course<'a> {
         })
     }
 
-    /// The records on which the next write rests: those that it changes, or, where it is one of claims alone, those written before it.
+    /// What the next write rests on: the records that it changes, and what was written before it.
     pub(super) fn concerned(&self) -> Vec<&RecordKey> {
         self.next_records().chain(self.written().into_keys()).collect()
     }
 
-    /// The first record that is not as the next write expects it.
+    /// The first set that is not as the next write expects it.
     pub(super) fn changed(&self, found: &[RecordSet]) -> Option<&RecordKey> {
         let data = |key: &RecordKey| found.iter().find(|set| set.key == *key).map(|set| &set.data);
         let changed = self.next_steps().map(|step| (step.change.key(), step.change.from()));

@@ -73,6 +73,24 @@ async fn a_late_claim_does_not_come_over_what_was_changed_meanwhile() {
     }
 }
 
+/// Somebody puts something else where the record was announced, while a call takes long: the record is not written. It would be nobody's,
+/// and for good if the process died before it can take it back.
+#[tokio::test(start_paused = true)]
+async fn a_late_record_is_not_written_whose_intent_was_changed_meanwhile() {
+    for preconditions in [Preconditions::Checked, Preconditions::Changed] {
+        let theirs = set(&format!("a-x.example TXT {}", CLAIM.replace("owner=me", "owner=them")));
+        let create = group(vec![
+            record(Change::Create { to: set("x.example A 192.0.2.1") }),
+            Step::claim(Change::Create { to: claim("a-x.example") }),
+        ]);
+        let meanwhile = Mutex::new(Some(theirs.clone()));
+        let provider = Arc::new(Plain { preconditions, meanwhile, gone: Some(2), ..Plain::new(&[]) });
+        let outcomes = Staged::new(provider.clone()).apply(&zone(), &[create]).await;
+        assert!(!matches!(outcomes.as_slice(), [Outcome::Applied]), "{preconditions:?}: {outcomes:?}");
+        assert_eq!(provider.sets(), [(theirs.key.clone(), theirs)].into(), "{preconditions:?}");
+    }
+}
+
 /// Where the provider reads what a write requires, the write of the claim shows whether the record stands alone.
 #[tokio::test]
 async fn what_a_create_adds_is_read_back_once() {
