@@ -28,8 +28,6 @@ pub(crate) struct Claims {
     pub(crate) owned: usize,
     /// How many records this process has made in the zone so far, less those that it deleted.
     pub(crate) made: isize,
-    /// How many records may have been made without an answer since the names in doubt were last read.
-    pub(crate) in_doubt: usize,
 }
 
 impl Claims {
@@ -42,7 +40,6 @@ impl Claims {
             mismatched: Mismatched { by_key: HashMap::new(), metrics },
             owned: 0,
             made: 0,
-            in_doubt: 0,
         }
     }
 

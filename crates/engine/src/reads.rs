@@ -22,6 +22,8 @@ pub(crate) struct Reads {
     unsure: BTreeSet<DnsName>,
     /// Those of them where a write of ours may have been carried out: what is found there is no foreign change.
     doubtful: BTreeSet<DnsName>,
+    /// How many records such writes may have made.
+    perhaps_made: usize,
     audit_due: Instant,
     /// A listing that stopped at a page.
     pub(crate) listing: Option<ListingUnderWay>,
@@ -49,6 +51,7 @@ impl Reads {
         Self {
             unsure: BTreeSet::new(),
             doubtful: BTreeSet::new(),
+            perhaps_made: 0,
             audit_due: Instant::now(),
             listing: None,
             pages: 0,
@@ -73,6 +76,12 @@ impl Reads {
         self.doubtful.extend(names);
     }
 
+    /// A write of ours may have made so many records. Returns how many all such writes may have made that were not read since.
+    pub(crate) fn may_have_made(&mut self, records: usize) -> usize {
+        self.perhaps_made += records;
+        self.perhaps_made
+    }
+
     /// The names that have to be read before anything else.
     pub(crate) fn to_read(&self) -> &BTreeSet<DnsName> {
         &self.unsure
@@ -82,6 +91,7 @@ impl Reads {
     pub(crate) fn sure(&mut self) {
         self.unsure.clear();
         self.doubtful.clear();
+        self.perhaps_made = 0;
     }
 
     /// Whether what is found at a name may be a write of ours.

@@ -161,8 +161,7 @@ fn reserve(worker: &mut Worker, group: &Group, outcome: &Outcome) {
             let came = group.records().filter(|step| matches!(step.change, Change::Create { .. }));
             let came: Vec<&RecordKey> = came.map(|step| step.change.key()).collect();
             // It may stand now, and be out of sight in the next listing: an owner may have had so many.
-            worker.claims.in_doubt += came.len();
-            let owned = worker.claims.owned + worker.claims.in_doubt;
+            let owned = worker.claims.owned + worker.reads.may_have_made(came.len());
             worker.context.state.note(&zone, |state| {
                 state.window.owns(owned, now);
                 for key in came {

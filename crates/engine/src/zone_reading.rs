@@ -232,7 +232,6 @@ impl Worker {
             Ok(changed) => {
                 contested::note(self, changed);
                 self.reads.sure();
-                self.claims.in_doubt = 0;
                 self.settle_journal().await;
                 self.resync(true).await
             }

@@ -29,7 +29,7 @@ impl Truth {
         if self.calm { Duration::ZERO } else { self.rested.elapsed().min(ON_ITS_WAY) }
     }
 
-    /// The same in a zone: of one that is not on the list any more nobody says whether he is at rest there, while the last call to it ends.
+    /// The same in a zone. A daemon that calls itself at rest does not speak of one that has left the list, where its last call may be on its way.
     fn patience_in(&self, zone: usize) -> Duration {
         if self.missing.contains(&zone) { ON_ITS_WAY } else { self.patience() }
     }
