@@ -2,7 +2,8 @@
 //!
 //! Requests of one account go one after the other at the account's pace. With five hundred zones the last one waits for minutes
 //! before its first request is made, which says nothing about the service. So who keeps the pace marks the waits ([`waiting`]), and
-//! who limits the time leaves them out ([`within`]). Both meet in the task: what a call hands to another task counts in full.
+//! who limits the time leaves them out ([`within`]), as does who measures it ([`timed`]). All meet in the task: what a call hands to
+//! another task counts in full.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,9 +22,7 @@ tokio::task_local! {
 /// Runs the call, and gives it up once it has taken longer than the limit, waits for its turn not counted. `None` if it was given up.
 pub async fn within<T>(limit: Duration, call: impl Future<Output = T>) -> Option<T> {
     let (waits, began) = (Arc::new(Waits::default()), Instant::now());
-    let mut calls = CALLS.try_with(Clone::clone).unwrap_or_default();
-    calls.push(waits.clone());
-    let mut call = std::pin::pin!(CALLS.scope(calls, call));
+    let mut call = std::pin::pin!(CALLS.scope(calls_and(&waits), call));
     loop {
         let rest = limit.saturating_sub(began.elapsed().saturating_sub(waits.so_far()));
         if rest.is_zero() && !waits.waiting() {
@@ -35,6 +34,30 @@ pub async fn within<T>(limit: Duration, call: impl Future<Output = T>) -> Option
             () = sleep(if waits.waiting() { rest.max(LOOK) } else { rest }) => {}
         }
     }
+}
+
+/// Runs the call. Returns also how long it took, without waits for its turn and without what was [`lost`].
+pub async fn timed<T>(call: impl Future<Output = T>) -> (T, Duration) {
+    let (waits, began) = (Arc::new(Waits::default()), Instant::now());
+    let done = CALLS.scope(calls_and(&waits), call).await;
+    (done, began.elapsed().saturating_sub(waits.so_far()))
+}
+
+/// So much of the time of the calls that the task is in came to nothing: an attempt that failed says nothing of how long one takes.
+pub fn lost(time: Duration) {
+    for waits in calls() {
+        waits.state().ended += time;
+    }
+}
+
+fn calls() -> Vec<Arc<Waits>> {
+    CALLS.try_with(Clone::clone).unwrap_or_default()
+}
+
+fn calls_and(waits: &Arc<Waits>) -> Vec<Arc<Waits>> {
+    let mut calls = calls();
+    calls.push(waits.clone());
+    calls
 }
 
 /// Waits for a turn, within no limit.
@@ -91,7 +114,7 @@ struct Marked(Vec<Arc<Waits>>);
 
 impl Marked {
     fn now() -> Self {
-        let calls = CALLS.try_with(Clone::clone).unwrap_or_default();
+        let calls = calls();
         for waits in &calls {
             waits.begin();
         }
@@ -138,6 +161,22 @@ mod tests {
         assert_eq!(limited(both(29)).await, (true, 259));
         assert_eq!(limited(both(31)).await, (false, 260));
         assert_eq!(limited(both(90)).await, (false, 160), "given up in the midst of work");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_lost_is_not_measured() {
+        let (took, all) = timed(async {
+            let ((), attempt) = timed(async {
+                waiting(seconds(10)).await;
+                seconds(60).await;
+            })
+            .await;
+            lost(attempt);
+            seconds(2).await;
+            attempt
+        })
+        .await;
+        assert_eq!((took.as_secs(), all.as_secs()), (60, 2));
     }
 
     #[tokio::test(start_paused = true)]

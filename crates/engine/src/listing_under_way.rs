@@ -8,6 +8,7 @@ use tracing::info;
 use zonewright_core::error::Result;
 use zonewright_core::listing::PagedListing;
 use zonewright_core::provider::{Listing, Provider};
+use zonewright_core::turn;
 use zonewright_core::zone::Zone;
 
 use crate::early_names::EarlyNames;
@@ -15,11 +16,22 @@ use crate::early_names::EarlyNames;
 /// Time between two lines about the progress of a listing.
 const PROGRESS: Duration = Duration::from_secs(10);
 
+/// A listing that was read, or what changed since the last one.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) listing: Listing,
+    /// When the first page was asked for.
+    pub(crate) began: Instant,
+    /// How long its pages took, each in the attempt that was answered.
+    pub(crate) took: Duration,
+}
+
 /// A listing with the pages that were read so far.
 #[derive(Debug)]
 pub(crate) struct ListingUnderWay {
     pages: PagedListing,
     began: Instant,
+    took: Duration,
     /// When its progress was last logged.
     logged: Instant,
     /// Names that are served meanwhile.
@@ -30,7 +42,13 @@ impl ListingUnderWay {
     /// No page was read yet.
     pub(crate) fn begin() -> Self {
         let now = Instant::now();
-        Self { pages: PagedListing::default(), began: now, logged: now, early: EarlyNames::default() }
+        Self {
+            pages: PagedListing::default(),
+            began: now,
+            took: Duration::ZERO,
+            logged: now,
+            early: EarlyNames::default(),
+        }
     }
 
     /// When the first page was asked for.
@@ -43,25 +61,22 @@ impl ListingUnderWay {
         self.pages.read()
     }
 
-    /// Reads the next page. After the last one: the whole listing, and when it began.
+    /// Reads the next page. After the last one: the whole listing.
     ///
     /// # Errors
     /// As [`PagedListing::turn`].
-    pub(crate) async fn turn(
-        &mut self,
-        provider: &dyn Provider,
-        zone: &Zone,
-        gauge: &Gauge,
-    ) -> Result<Option<(Instant, Listing)>> {
+    pub(crate) async fn turn(&mut self, provider: &dyn Provider, zone: &Zone, gauge: &Gauge) -> Result<Option<Listed>> {
         if self.pages.read() == 0 {
-            self.began = Instant::now();
+            (self.began, self.took) = (Instant::now(), Duration::ZERO);
         }
-        let whole = self.pages.turn(provider, zone).await?;
+        let (whole, took) = turn::timed(self.pages.turn(provider, zone)).await;
+        let whole = whole?;
+        self.took += took;
         if whole.is_none() {
             gauge.set(i64::try_from(self.pages.sets()).unwrap_or(i64::MAX));
             self.log(zone);
         }
-        Ok(whole.map(|whole| (self.began, whole)))
+        Ok(whole.map(|listing| Listed { listing, began: self.began, took: self.took }))
     }
 
     /// Progress of what takes long.

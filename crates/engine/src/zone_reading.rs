@@ -11,11 +11,12 @@ use zonewright_core::provider::{Listing, Read};
 use zonewright_core::record::RecordKey;
 use zonewright_core::registry::ExternalChanges;
 use zonewright_core::rtype::RecordType;
+use zonewright_core::turn;
 use zonewright_core::view::Changed;
 
 use crate::contested;
 use crate::journal::owner_of;
-use crate::listing_under_way::ListingUnderWay;
+use crate::listing_under_way::{Listed, ListingUnderWay};
 use crate::worker::Worker;
 
 /// More names are not looked up one by one.
@@ -33,16 +34,17 @@ impl Worker {
         let read = match token.filter(|_| complete) {
             Some(token) => {
                 let began = Instant::now();
-                let since = self.instance.provider.records(&self.handle.zone, Read::Since(&token)).await;
-                since.map(|listing| (began, listing))
+                let since = self.instance.provider.records(&self.handle.zone, Read::Since(&token));
+                let (listing, took) = turn::timed(since).await;
+                listing.map(|listing| Listed { listing, began, took })
             }
             None => self.list().await,
         };
         match read {
-            Ok((began, listing)) => {
+            Ok(listed) => {
                 // A transfer shows where it ends, and an answer without news is one about the whole zone.
-                let whole = !matches!(listing, Listing::Full { .. });
-                let news = self.took(listing, began, complete).await;
+                let whole = !matches!(listed.listing, Listing::Full { .. });
+                let news = self.took(listed, complete).await;
                 // Names that are read next are known as they were before: what a registry missed there would be no finding.
                 let unsure = !self.reads.to_read().is_empty();
                 (whole || self.look_up_missing().await) && (unsure || self.resync(news).await)
@@ -54,8 +56,8 @@ impl Worker {
         }
     }
 
-    /// Lists the zone, page by page; goes on where an earlier attempt stopped. Returns when it began, too.
-    async fn list(&mut self) -> Result<(Instant, Listing)> {
+    /// Lists the zone, page by page; goes on where an earlier attempt stopped.
+    async fn list(&mut self) -> Result<Listed> {
         let mut listing = self.reads.listing.take().unwrap_or_else(ListingUnderWay::begin);
         let gauge = self.context.metrics.listing.get_or_create(&self.label()).clone();
         let read = loop {
@@ -137,7 +139,8 @@ impl Worker {
     }
 
     /// Takes a listing over. Returns whether it may show something new.
-    async fn took(&mut self, listing: Listing, began: Instant, audit: bool) -> bool {
+    async fn took(&mut self, listed: Listed, audit: bool) -> bool {
+        let Listed { listing, began, took } = listed;
         let full = matches!(listing, Listing::Full { .. });
         let capability = self.capability();
         let listing = self.instance.named(listing, &self.handle.zone);
@@ -147,7 +150,7 @@ impl Worker {
             Audit::Cheap => began,
             Audit::Listing => self.instance.audits.book(self.reads.pages, capability.audit_pace),
         };
-        let period = self.reads.audited(capability.audit, began.elapsed(), free, &self.context.config);
+        let period = self.reads.audited(capability.audit, took, free, &self.context.config);
         self.context.metrics.audit_period.get_or_create(&self.label()).set(period.as_secs_f64());
         if full {
             self.recount().await;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
-use zonewright_core::capability::{Batch, Capability};
+use zonewright_core::capability::{Batch, Capability, Preconditions};
 use zonewright_core::change::{Blame, Group, Outcome};
 use zonewright_core::cost::Cost;
 use zonewright_core::endpoint::Endpoint;
@@ -24,6 +24,7 @@ use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::RecordSet;
 use zonewright_core::zone::{Zone, ZoneId, ZoneKey};
 
+use super::late::Grounds;
 use super::retry::READ_HOLDS;
 use crate::footprint::{names_of, touches};
 
@@ -53,6 +54,92 @@ impl Batcher {
         if let Some(ended) = ended {
             tokio::time::sleep_until(ended + interval).await;
         }
+    }
+
+    /// Carries groups out, in calls that the provider takes. What goes out long after its grounds were read goes out on new ones.
+    pub(super) async fn send(&self, zone: &Zone, groups: &[Group], grounds: Option<&Grounds<'_>>) -> Vec<Outcome> {
+        let batch = self.capability(Some(zone)).batch;
+        let mut outcomes: Vec<Option<Outcome>> = groups.iter().map(|_| None).collect();
+        // Positions to send together; halves of a refused call are put back on top.
+        let mut waiting: Vec<Vec<usize>> = cut(groups, batch).into_iter().rev().map(Iterator::collect).collect();
+        let mut denials = Denials::default();
+        let preconditions = self.capability(Some(zone)).preconditions;
+        let by_reading = preconditions.read_first();
+        let grounds = grounds.filter(|_| by_reading || preconditions == Preconditions::Checked);
+        let begun = Instant::now();
+        // Why some group of the last call was not sent, or it is not known what became of it.
+        let mut failure: Option<Error> = None;
+        // Names of which it is not known what became of a change there, and why not.
+        let mut unsure: Option<(BTreeSet<DnsName>, Error)> = None;
+        while let Some(mut part) = waiting.pop() {
+            let late = failure.as_ref().filter(|_| by_reading && begun.elapsed() > READ_HOLDS);
+            if let Some(error) = denials.stop().or(late) {
+                for at in part {
+                    outcomes[at] = Some(Outcome::NotSent(error.clone()));
+                }
+                continue;
+            }
+            if let Some((names, error)) = &unsure {
+                part.retain(|at| {
+                    let meets = touches(&groups[*at], names);
+                    if meets {
+                        outcomes[*at] = Some(Outcome::NotSent(error.clone()));
+                    }
+                    !meets
+                });
+                if part.is_empty() {
+                    continue;
+                }
+            }
+            let results = if let Some(grounds) = grounds.filter(|grounds| grounds.are_old()) {
+                let mut call = Vec::new();
+                let ready = grounds.ready(&*self.inner, zone, groups, &part).await;
+                for (at, ready) in std::mem::take(&mut part).into_iter().zip(ready) {
+                    match ready {
+                        Ok(group) => {
+                            part.push(at);
+                            call.push(group);
+                        }
+                        Err(outcome) => outcomes[at] = Some(outcome),
+                    }
+                }
+                if part.is_empty() {
+                    continue;
+                }
+                self.call(zone, &call, batch.interval).await
+            } else if let Some(call) = neighbours(groups, &part) {
+                self.call(zone, call, batch.interval).await
+            } else {
+                let call: Vec<Group> = part.iter().map(|i| groups[*i].clone()).collect();
+                self.call(zone, &call, batch.interval).await
+            };
+            failure = results.iter().find_map(|outcome| match outcome {
+                Outcome::NotSent(error) | Outcome::Unknown(error) => Some(error.clone()),
+                Outcome::Applied | Outcome::Refused { .. } => None,
+            });
+            let again = if part.len() > 1 { blamed_together(&results) } else { Vec::new() };
+            let mut retry = Vec::new();
+            for (at, result) in results.into_iter().enumerate() {
+                if let Outcome::Unknown(error) = &result {
+                    let (names, _) = unsure.get_or_insert_with(|| (BTreeSet::new(), error.clone()));
+                    names.extend(names_of(&groups[part[at]]).cloned());
+                }
+                if again.contains(&at) {
+                    retry.push(part[at]);
+                } else {
+                    denials.count(&result);
+                    outcomes[part[at]] = Some(result);
+                }
+            }
+            if retry.len() == part.len() {
+                let half = retry.split_off(retry.len() / 2);
+                waiting.push(half);
+            }
+            if !retry.is_empty() {
+                waiting.push(retry);
+            }
+        }
+        outcomes.into_iter().flatten().collect()
     }
 
     /// Carries out one range of groups; what was refused as a batch is left as [`Outcome::Refused`] with
@@ -168,70 +255,7 @@ impl Provider for Batcher {
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
-        let batch = self.capability(Some(zone)).batch;
-        let mut outcomes: Vec<Option<Outcome>> = groups.iter().map(|_| None).collect();
-        // Positions to send together; halves of a refused call are put back on top.
-        let mut waiting: Vec<Vec<usize>> = cut(groups, batch).into_iter().rev().map(Iterator::collect).collect();
-        let mut denials = Denials::default();
-        let by_reading = self.capability(Some(zone)).preconditions.read_first();
-        let begun = Instant::now();
-        // Why some group of the last call was not sent, or it is not known what became of it.
-        let mut failure: Option<Error> = None;
-        // Names of which it is not known what became of a change there, and why not.
-        let mut unsure: Option<(BTreeSet<DnsName>, Error)> = None;
-        while let Some(mut part) = waiting.pop() {
-            let late = failure.as_ref().filter(|_| by_reading && begun.elapsed() > READ_HOLDS);
-            if let Some(error) = denials.stop().or(late) {
-                for at in part {
-                    outcomes[at] = Some(Outcome::NotSent(error.clone()));
-                }
-                continue;
-            }
-            if let Some((names, error)) = &unsure {
-                part.retain(|at| {
-                    let meets = touches(&groups[*at], names);
-                    if meets {
-                        outcomes[*at] = Some(Outcome::NotSent(error.clone()));
-                    }
-                    !meets
-                });
-                if part.is_empty() {
-                    continue;
-                }
-            }
-            let results = if let Some(call) = neighbours(groups, &part) {
-                self.call(zone, call, batch.interval).await
-            } else {
-                let call: Vec<Group> = part.iter().map(|i| groups[*i].clone()).collect();
-                self.call(zone, &call, batch.interval).await
-            };
-            failure = results.iter().find_map(|outcome| match outcome {
-                Outcome::NotSent(error) | Outcome::Unknown(error) => Some(error.clone()),
-                Outcome::Applied | Outcome::Refused { .. } => None,
-            });
-            let again = if part.len() > 1 { blamed_together(&results) } else { Vec::new() };
-            let mut retry = Vec::new();
-            for (at, result) in results.into_iter().enumerate() {
-                if let Outcome::Unknown(error) = &result {
-                    let (names, _) = unsure.get_or_insert_with(|| (BTreeSet::new(), error.clone()));
-                    names.extend(names_of(&groups[part[at]]).cloned());
-                }
-                if again.contains(&at) {
-                    retry.push(part[at]);
-                } else {
-                    denials.count(&result);
-                    outcomes[part[at]] = Some(result);
-                }
-            }
-            if retry.len() == part.len() {
-                let half = retry.split_off(retry.len() / 2);
-                waiting.push(half);
-            }
-            if !retry.is_empty() {
-                waiting.push(retry);
-            }
-        }
-        outcomes.into_iter().flatten().collect()
+        self.send(zone, groups, None).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! Layers: what happens around every provider, each of them a provider itself.
 //!
-//! From the outside in: [`Staged`] keeps record and claim together where the provider cannot, [`Batcher`] cuts and bisects,
+//! From the outside in: [`Staged`] keeps record and claim together where the provider cannot, its [`Batcher`] cuts and bisects,
 //! [`Retry`](RetryLayer) repeats what may be repeated, [`Deadline`] ends what takes too long, [`Metered`] counts what is really
 //! sent, and [`DryRun`] sends nothing that changes anything. Providers themselves map and send, once; pace belongs to the
 //! single request, and so to the client of whoever sends it.
@@ -11,6 +11,7 @@ mod beside;
 mod course;
 mod deadline;
 mod dry_run;
+mod late;
 mod meter;
 mod retry;
 mod selected_zones;
@@ -75,7 +76,7 @@ impl Layers {
         inner = Arc::new(Metered::new(inner, self.instance.clone(), metrics.clone()).webhook(self.webhook));
         inner = Arc::new(Deadline::new(inner, self.deadline).patient(self.patient));
         inner = Arc::new(RetryLayer::new(inner, self.attempts).seeded(self.seed));
-        Arc::new(Staged::new(Arc::new(Batcher::new(inner))))
+        Arc::new(Staged::new(inner))
     }
 }
 

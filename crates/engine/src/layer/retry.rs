@@ -14,6 +14,7 @@ use zonewright_core::error::{Error, ErrorKind, Result, Retry};
 use zonewright_core::interpret::Interpretation;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::RecordSet;
+use zonewright_core::turn;
 use zonewright_core::zone::{Zone, ZoneId};
 
 /// The longest pause that is waited here; what asks for more goes back to the zone's own back-off.
@@ -63,13 +64,14 @@ impl RetryLayer {
     async fn repeat<T, F: Future<Output = Result<T>>>(&self, call: impl Fn() -> F) -> Result<T> {
         let mut pauses = self.pauses();
         loop {
-            match call().await {
+            let (answer, took) = turn::timed(call()).await;
+            let error = match answer {
                 Ok(value) => return Ok(value),
-                Err(error) => match pause_before(&error, &mut pauses) {
-                    Some(pause) => tokio::time::sleep(pause).await,
-                    None => return Err(error),
-                },
-            }
+                Err(error) => error,
+            };
+            let Some(pause) = pause_before(&error, &mut pauses) else { return Err(error) };
+            turn::lost(took);
+            turn::waiting(tokio::time::sleep(pause)).await;
         }
     }
 }

@@ -4,8 +4,8 @@
 //! each group had been carried out in one step. Where nothing is atomic ([`Atomicity::None`]) a group becomes a row of single
 //! writes with intents (`course`); the n-th writes of all groups go together. Where a create merely adds
 //! ([`CreateMode::Additive`]) the name is read back before the intent becomes a claim, and what was added beside something
-//! foreign is withdrawn; a provider that reads what a write requires ([`Preconditions::Read`]) does that with the write that follows. Where a write rests on a reading alone and the writes before it took long, its records are read again
-//! first, or by the provider itself where it does that ([`Preconditions::Checked`]). A group is [`Outcome::Refused`] only if nothing of it stands; where that is not
+//! foreign is withdrawn; a provider that reads what a write requires ([`Preconditions::Read`]) does that with the write that follows. Where
+//! the calls before a write took long, what it rests on is read again first (`late`). A group is [`Outcome::Refused`] only if nothing of it stands; where that is not
 //! sure it is [`Outcome::Unknown`], and its names are read before anything else is done.
 
 use std::collections::BTreeSet;
@@ -24,19 +24,21 @@ use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::rtype::RecordType;
 use zonewright_core::zone::{Zone, ZoneId};
 
+use super::batch::Batcher;
 use super::beside::{conflict, created, deleted, leave_others};
+use super::late::Grounds;
 use super::retry::READ_HOLDS;
 use super::under_way::{Course, WayBack};
 
 /// One call of `apply` on this layer may become several on the provider.
 pub struct Staged {
-    inner: Arc<dyn Provider>,
+    inner: Batcher,
 }
 
 impl Staged {
-    /// The layer around a provider.
+    /// The layer around a provider, with the one that cuts calls in between.
     pub fn new(inner: Arc<dyn Provider>) -> Self {
-        Self { inner }
+        Self { inner: Batcher::new(inner) }
     }
 }
 
@@ -47,19 +49,15 @@ impl std::fmt::Debug for Staged {
 }
 
 impl Staged {
-    /// Sends the next write of every group that has one. Returns the positions of those that took effect. `late`: what went before
-    /// took long.
-    async fn step(&self, zone: &Zone, courses: &mut [Course<'_>], late: bool) -> Vec<usize> {
-        let checked = self.capability(Some(zone)).preconditions == Preconditions::Checked;
+    /// Sends the next write of every group that has one. Returns the positions of those that took effect. `since`: when what they rest
+    /// on was read or written.
+    async fn step(&self, zone: &Zone, courses: &mut [Course<'_>], since: Instant) -> Vec<usize> {
         let (mut positions, mut groups) = (Vec::new(), Vec::new());
         for (position, course) in courses.iter().enumerate() {
             if let Some(write) = course.next() {
                 let mut group = course.as_group(write);
                 if self.reads_itself(zone) {
                     group.requires.extend(course.fresh().flat_map(|set| self.alone(zone, set)));
-                }
-                if late && checked {
-                    group.requires.extend(course.rests_on_written());
                 }
                 positions.push(position);
                 groups.push(group);
@@ -68,7 +66,7 @@ impl Staged {
         if groups.is_empty() {
             return Vec::new();
         }
-        let mut outcomes = self.inner.apply(zone, &groups).await.into_iter();
+        let mut outcomes = self.send(zone, courses, &positions, &groups, since).await.into_iter();
         let mut went = Vec::new();
         for position in positions {
             let Some(course) = courses.get_mut(position) else { continue };
@@ -82,6 +80,21 @@ impl Staged {
             }
         }
         went
+    }
+
+    /// Sends the next writes of the groups at these positions. Those that go out late rest on nothing old.
+    async fn send(
+        &self,
+        zone: &Zone,
+        courses: &[Course<'_>],
+        positions: &[usize],
+        groups: &[Group],
+        since: Instant,
+    ) -> Vec<Outcome> {
+        let course = |at: usize| courses.get(*positions.get(at)?);
+        let written = |at| course(at).map(Course::rests_on_written).unwrap_or_default();
+        let grounds = Grounds { since, written: &written };
+        self.inner.send(zone, groups, Some(&grounds)).await
     }
 
     /// Whether creates merely add, and the provider reads what each write requires.
@@ -187,27 +200,6 @@ impl Staged {
         }
     }
 
-    /// What is written next, and what was written before it that it rests on, records or claims, was read or written too long ago: it is
-    /// read again, and where something has changed nothing is written.
-    async fn read_again(&self, zone: &Zone, courses: &mut [Course<'_>]) {
-        let names: BTreeSet<DnsName> = courses.iter().flat_map(Course::concerned).map(|key| key.name.clone()).collect();
-        if names.is_empty() {
-            return;
-        }
-        let listing = self.inner.records(zone, Read::Names(&names)).await;
-        for course in courses.iter_mut().filter(|course| !course.concerned().is_empty()) {
-            let outcome = match &listing {
-                Ok(Listing::Names(found) | Listing::Full { sets: found, .. }) => match course.changed(found) {
-                    Some(key) => Outcome::refused(refusal(format!("{key} was changed by another writer meanwhile"))),
-                    None => continue,
-                },
-                Ok(_) => Outcome::NotSent(silent()),
-                Err(error) => Outcome::NotSent(error.clone()),
-            };
-            course.outcome = Some(self.give_up(zone, course, outcome).await);
-        }
-    }
-
     /// Reads the names where something was added just now, and withdraws what stands beside something foreign.
     async fn read_back(&self, zone: &Zone, courses: &mut [Course<'_>], went: &[usize]) {
         // The reading before the next write shows it too, where the provider does that itself.
@@ -292,15 +284,13 @@ impl Provider for Staged {
         }
         let mut courses: Vec<Course<'_>> =
             groups.iter().map(|group| Course::new(group, capability.batch.atomic, capability.create)).collect();
-        let by_reading = capability.preconditions.read_first();
-        let mut read = Instant::now();
+        let mut since = Instant::now();
         loop {
-            let late = read.elapsed() > READ_HOLDS;
-            if by_reading && late {
-                read = Instant::now();
-                self.read_again(zone, &mut courses).await;
+            let (began, late) = (Instant::now(), since.elapsed() > READ_HOLDS);
+            let went = self.step(zone, &mut courses, since).await;
+            if late {
+                since = began;
             }
-            let went = self.step(zone, &mut courses, late).await;
             if went.is_empty() && courses.iter().all(|course| course.next().is_none()) {
                 return courses.into_iter().map(|course| course.outcome.unwrap_or(Outcome::Applied)).collect();
             }

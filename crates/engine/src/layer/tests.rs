@@ -55,6 +55,7 @@ impl<F: Fn(usize, &[Group]) -> Vec<Outcome> + Send + Sync> Provider for Scripted
     async fn zones(&self) -> Result<Vec<Zone>> {
         match self.calls.fetch_add(1, Ordering::SeqCst) {
             0 => {
+                tokio::time::sleep(self.first).await;
                 Err(Error::new(ErrorKind::Throttled, "list zones", "slow down")
                     .retry(Retry::After(Duration::from_secs(3))))
             }
@@ -198,11 +199,13 @@ async fn an_outcome_that_is_missing_is_unknown() {
 
 #[tokio::test(start_paused = true)]
 async fn reads_are_repeated_after_the_time_that_was_asked_for() {
-    let inner = Scripted::new(|_, _: &[Group]| vec![]);
+    let inner = Scripted::slow(Preconditions::Any, Duration::from_mins(1), |_, _: &[Group]| vec![]);
     let began = tokio::time::Instant::now();
-    assert!(RetryLayer::new(inner.clone(), 3).zones().await.is_ok());
+    let (answer, took) = turn::timed(RetryLayer::new(inner.clone(), 3).zones()).await;
+    assert!(answer.is_ok());
     assert_eq!(inner.calls(), 3);
-    assert!(began.elapsed() >= Duration::from_secs(3));
+    assert!(began.elapsed() >= Duration::from_secs(63));
+    assert_eq!(took, Duration::ZERO, "attempts that failed say nothing of how long it takes");
 }
 
 #[tokio::test(start_paused = true)]

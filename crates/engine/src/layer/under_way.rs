@@ -35,15 +35,6 @@ impl<'a> Course<'a> {
         self.writes.get(self.done).filter(|_| self.outcome.is_none())
     }
 
-    /// The records that the next write changes.
-    pub(super) fn next_records(&self) -> impl Iterator<Item = &RecordKey> {
-        self.next_steps().map(|step| step.change.key())
-    }
-
-    pub(super) fn next_steps(&self) -> impl Iterator<Item = &Step> {
-        self.next().into_iter().flat_map(|write| &write.steps).filter(|step| step.role == Role::Record)
-    }
-
     /// What the write that went last created.
     pub(super) fn fresh(&self) -> impl Iterator<Item = &RecordSet> {
         self.done.checked_sub(1).and_then(|last| self.writes.get(last)).into_iter().flat_map(Write::created)
@@ -52,33 +43,20 @@ impl<'a> Course<'a> {
     /// What was written before the next write and bears it, each as it was left: the records for one of claims alone, and for one of records
     /// the claims that speak for them.
     fn written(&self) -> BTreeMap<&RecordKey, Option<&RecordSet>> {
-        if self.next().is_none() {
-            return BTreeMap::new();
-        }
-        let role = if self.next_records().next().is_some() { Role::Claim } else { Role::Record };
+        let Some(next) = self.next() else { return BTreeMap::new() };
+        let changes_record = next.steps.iter().any(|step| step.role == Role::Record);
+        let role = if changes_record { Role::Claim } else { Role::Record };
         let done = self.writes.iter().take(self.done).flat_map(|write| &write.steps);
         done.filter(|step| step.role == role).map(|step| (step.change.key(), step.change.to())).collect()
     }
 
     /// What the next write takes for granted of what was written before it.
-    pub(super) fn rests_on_written(&self) -> impl Iterator<Item = Precondition> {
-        self.written().into_iter().map(|(key, set)| match set {
+    pub(super) fn rests_on_written(&self) -> Vec<Precondition> {
+        let as_left = |(key, set): (&RecordKey, Option<&RecordSet>)| match set {
             Some(set) => Precondition::Exact(set.clone()),
             None => Precondition::Absent(key.clone()),
-        })
-    }
-
-    /// What the next write rests on: the records that it changes, and what was written before it.
-    pub(super) fn concerned(&self) -> Vec<&RecordKey> {
-        self.next_records().chain(self.written().into_keys()).collect()
-    }
-
-    /// The first set that is not as the next write expects it.
-    pub(super) fn changed(&self, found: &[RecordSet]) -> Option<&RecordKey> {
-        let data = |key: &RecordKey| found.iter().find(|set| set.key == *key).map(|set| &set.data);
-        let changed = self.next_steps().map(|step| (step.change.key(), step.change.from()));
-        let mut expected = changed.chain(self.written());
-        expected.find(|(key, set)| data(key) != set.map(|set| &set.data)).map(|(key, _)| key)
+        };
+        self.written().into_iter().map(as_left).collect()
     }
 
     pub(super) fn as_group(&self, write: &Write) -> Group {

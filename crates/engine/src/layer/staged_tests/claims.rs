@@ -91,6 +91,34 @@ async fn a_late_record_is_not_written_whose_intent_was_changed_meanwhile() {
     }
 }
 
+/// The same while another call of the same step takes long: each record goes out on an intent that stands.
+#[tokio::test(start_paused = true)]
+async fn a_record_is_not_written_after_a_slow_one_if_its_intent_was_changed_meanwhile() {
+    for preconditions in [Preconditions::Checked, Preconditions::Changed] {
+        let theirs = set(&format!("a-y.example TXT {}", CLAIM.replace("owner=me", "owner=them")));
+        let create = |label: &str| {
+            let to = set(&format!("{label}.example A 192.0.2.1"));
+            let ours = claim(&format!("a-{label}.example"));
+            Group {
+                name: to.key.name.clone(),
+                ..group(vec![record(Change::Create { to }), Step::claim(Change::Create { to: ours })])
+            }
+        };
+        // Two intents, then the record that takes long, then the other one, and no way back.
+        let meanwhile = Mutex::new(Some(theirs.clone()));
+        let provider = Arc::new(Plain { preconditions, meanwhile, slow: 2, gone: Some(4), most: 1, ..Plain::new(&[]) });
+        let outcomes = Staged::new(provider.clone()).apply(&zone(), &["x", "y"].map(create)).await;
+        assert!(!matches!(outcomes.as_slice(), [_, Outcome::Applied]), "{preconditions:?}: {outcomes:?}");
+        let sets = provider.sets();
+        assert!(sets.contains_key(&RecordKey::simple(name("x.example"), RecordType::A)), "{preconditions:?}: {sets:?}");
+        assert!(
+            !sets.contains_key(&RecordKey::simple(name("y.example"), RecordType::A)),
+            "{preconditions:?}: {sets:?}"
+        );
+        assert_eq!(sets.get(&theirs.key), Some(&theirs), "{preconditions:?}");
+    }
+}
+
 /// Where the provider reads what a write requires, the write of the claim shows whether the record stands alone.
 #[tokio::test]
 async fn what_a_create_adds_is_read_back_once() {

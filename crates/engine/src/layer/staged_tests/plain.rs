@@ -14,6 +14,8 @@ pub(super) enum Fault {
 pub(super) struct Plain {
     pub(super) sets: Mutex<Sets>,
     pub(super) atomic: Atomicity,
+    /// Most changes in a call.
+    pub(super) most: usize,
     pub(super) create: CreateMode,
     pub(super) preconditions: Preconditions,
     /// How often names were read for the caller.
@@ -38,6 +40,7 @@ impl Plain {
         Self {
             sets: Mutex::new(sets.iter().map(|set| (set.key.clone(), set.clone())).collect()),
             atomic: Atomicity::None,
+            most: capability().batch.changes,
             create: CreateMode::Guarded,
             preconditions: Preconditions::None,
             readings: Mutex::new(0),
@@ -120,7 +123,7 @@ fn holds(sets: &Sets, condition: &Precondition) -> bool {
 impl Provider for Plain {
     fn capability(&self, _: Option<&Zone>) -> Capability {
         let base = capability();
-        let batch = Batch { atomic: self.atomic, ..base.batch };
+        let batch = Batch { atomic: self.atomic, changes: self.most, ..base.batch };
         Capability { batch, create: self.create, preconditions: self.preconditions, ..base }
     }
 
