@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use zonewright_testkit::kube::User;
 use zonewright_testkit::{KubeApi, poll, wait_for};
 
-use crate::{SOON, until};
+use crate::{LATER, SOON, until};
 
 /// The program.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_zonewright");
@@ -234,6 +234,23 @@ impl Daemon {
     pub(crate) fn measures_within(&self, series: &str, value: f64, time: Duration) {
         let seen = poll(time, || (self.metric(series) == Some(value)).then_some(()));
         assert!(seen.is_some(), "{series} is {:?}, expected {value}", self.metric(series));
+    }
+
+    /// Calls of one operation at a provider, by outcome.
+    pub(crate) fn calls(&self, operation: &str) -> Vec<u64> {
+        let operation = format!("operation=\"{operation}\"");
+        let (_, text) = self.page("/metrics");
+        let lines = text
+            .lines()
+            .filter(|line| line.starts_with("zonewright_provider_calls_total{") && line.contains(&operation));
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse().ok()).collect()
+    }
+
+    /// Waits until it has looked so many more times for what changed in its zones. Returns whether it has.
+    pub(crate) fn audits_more(&self, count: u64) -> bool {
+        let audits = || self.calls("audit").iter().sum::<u64>();
+        let from = audits();
+        poll(LATER, || (audits() >= from + count).then_some(())).is_some()
     }
 
     /// Resident memory of the process in kB.

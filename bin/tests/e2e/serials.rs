@@ -42,6 +42,8 @@ fn another_zone_under_an_equal_serial_is_found_by_the_first_refusal() {
     let daemon = scene.line().start();
     scene.site.shows(&["a 0 A 192.0.2.1"]);
     daemon.ready();
+    // An audit would find another zone under a serial number that the daemon does not know yet.
+    assert!(daemon.audits_more(2));
     let serial = scene.site.serial();
     scene.site.replace_zone(|records| {
         let ours = records.iter_mut().find(|record| record.starts_with("a.shop.test. ")).expect("our record");
@@ -64,6 +66,7 @@ fn another_zone_under_an_equal_serial_is_found_in_time() {
     let daemon = scene.line().arg("--rfc2136-full-transfer-interval=3s").start();
     scene.site.shows(&["a 0 A 192.0.2.1"]);
     daemon.ready();
+    assert!(daemon.audits_more(2));
     scene.site.replace_zone(|records| {
         let ours = records.iter_mut().find(|record| record.starts_with("a.shop.test. ")).expect("our record");
         *ours = ours.replace("192.0.2.1", "203.0.113.66");

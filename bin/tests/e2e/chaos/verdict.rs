@@ -7,7 +7,7 @@ use zonewright_testkit::poll;
 
 use super::World;
 use crate::LATER;
-use crate::daemon::{Daemon, command};
+use crate::daemon::command;
 use crate::site::OWNER;
 
 /// How long the daemons may take after everything works again: they back off up to a minute, and count a watch as lost after
@@ -15,7 +15,7 @@ use crate::site::OWNER;
 const SETTLES: Duration = Duration::from_mins(3);
 
 /// How many audits without an update count as silence.
-const AUDITS: f64 = 5.0;
+const AUDITS: u64 = 5;
 
 impl World {
     /// What people wrote stands, to the letter.
@@ -66,15 +66,14 @@ impl World {
     fn is_silent(&self) -> bool {
         let before = (self.site.serial(), self.updates());
         for runner in &self.runners {
-            let from = audits(&runner.daemon);
-            poll(LATER, || (audits(&runner.daemon) >= from + AUDITS).then_some(()));
+            runner.daemon.audits_more(AUDITS);
         }
         (self.site.serial(), self.updates()) == before
     }
 
     /// How many calls that change something were made by the daemons.
     fn updates(&self) -> u64 {
-        let calls = |runner: &super::faults::Runner| -> u64 { calls(&runner.daemon, "apply").iter().sum() };
+        let calls = |runner: &super::faults::Runner| -> u64 { runner.daemon.calls("apply").iter().sum() };
         self.runners.iter().map(calls).sum()
     }
 
@@ -146,18 +145,4 @@ fn is_claim(line: &str) -> bool {
 
 fn word(line: &str, n: usize) -> &str {
     line.split(' ').nth(n).unwrap_or_default()
-}
-
-/// Calls of one operation by outcome.
-fn calls(daemon: &Daemon, operation: &str) -> Vec<u64> {
-    let operation = format!("operation=\"{operation}\"");
-    let (_, text) = daemon.page("/metrics");
-    let lines =
-        text.lines().filter(|line| line.starts_with("zonewright_provider_calls_total{") && line.contains(&operation));
-    lines.filter_map(|line| line.rsplit(' ').next()?.parse().ok()).collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a small count")]
-fn audits(daemon: &Daemon) -> f64 {
-    calls(daemon, "audit").iter().sum::<u64>() as f64
 }

@@ -100,7 +100,12 @@ impl Batcher {
                             part.push(at);
                             call.push(group);
                         }
-                        Err(outcome) => outcomes[at] = Some(outcome),
+                        Err(outcome) => {
+                            if let Outcome::NotSent(error) = &outcome {
+                                failure = Some(error.clone());
+                            }
+                            outcomes[at] = Some(outcome);
+                        }
                     }
                 }
                 if part.is_empty() {

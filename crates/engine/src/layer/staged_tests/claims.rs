@@ -1,5 +1,7 @@
 //! Claims while their records are on the way.
 
+use std::time::Duration;
+
 use super::plain::Plain;
 use super::*;
 
@@ -117,6 +119,28 @@ async fn a_record_is_not_written_after_a_slow_one_if_its_intent_was_changed_mean
         );
         assert_eq!(sets.get(&theirs.key), Some(&theirs), "{preconditions:?}");
     }
+}
+
+/// A service that does not answer is not asked for each write that is late.
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_read_again_is_not_sent_and_nothing_after_it() {
+    let create = |label: &str| {
+        let record = record(Change::Create { to: set(&format!("{label}.example A 192.0.2.1")) });
+        let claim = Step::claim(Change::Create { to: claim(&format!("a-{label}.example")) });
+        group(vec![record, claim])
+    };
+    // The second intent takes long: the other intents, and the records of the first two, are late.
+    let provider = Arc::new(Plain {
+        preconditions: Preconditions::Changed,
+        meanwhile: Mutex::new(Some(set("other.example A 192.0.2.9"))),
+        slow: 1,
+        most: 1,
+        unread: Some(Duration::from_mins(1)),
+        ..Plain::new(&[])
+    });
+    let outcomes = Staged::new(provider.clone()).apply(&zone(), &["v", "w", "x", "y", "z"].map(create)).await;
+    assert!(outcomes.iter().all(|outcome| !matches!(outcome, Outcome::Applied)), "{outcomes:?}");
+    assert_eq!(*provider.readings.lock().unwrap(), 2, "once in the step that became late, once in the next one");
 }
 
 /// Where the provider reads what a write requires, the write of the claim shows whether the record stands alone.

@@ -1,5 +1,7 @@
 //! A provider that takes one record set a call, or a batch, with a fault at a call of choice.
 
+use std::time::Duration;
+
 use super::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(super) struct Plain {
     pub(super) preconditions: Preconditions,
     /// How often names were read for the caller.
     pub(super) readings: Mutex<usize>,
+    /// How long a reading for the caller takes, which fails then.
+    pub(super) unread: Option<Duration>,
     /// The call that goes wrong.
     pub(super) fault: Option<(usize, Fault)>,
     /// From which call on nothing answers any more.
@@ -44,6 +48,7 @@ impl Plain {
             create: CreateMode::Guarded,
             preconditions: Preconditions::None,
             readings: Mutex::new(0),
+            unread: None,
             fault: None,
             gone: None,
             calls: Mutex::new(0),
@@ -138,6 +143,10 @@ impl Provider for Plain {
     async fn records(&self, _: &Zone, read: Read<'_>) -> Result<Listing> {
         let Read::Names(names) = read else { unreachable!("only names are read back") };
         *self.readings.lock().unwrap() += 1;
+        if let Some(time) = self.unread {
+            tokio::time::sleep(time).await;
+            return Err(Error::new(ErrorKind::Timeout, "read records", "no answer"));
+        }
         let sets = self.sets().into_values().filter(|set| names.contains(&set.key.name));
         Ok(Listing::Names(sets.collect()))
     }
@@ -176,7 +185,7 @@ impl Provider for Plain {
         let is_slow = *self.calls.lock().unwrap() == self.slow + 1;
         let meanwhile = self.meanwhile.lock().unwrap().take_if(|_| is_slow);
         if let Some(foreign) = meanwhile {
-            tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+            tokio::time::sleep(Duration::from_secs(4)).await;
             self.sets.lock().unwrap().insert(foreign.key.clone(), foreign);
         }
         outcomes
