@@ -1,5 +1,7 @@
 //! The files and flags that an API server is started with.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::User;
@@ -93,7 +95,7 @@ pub(super) fn audit_policy() -> Value {
 
 /// A kubeconfig as JSON, which is YAML too.
 pub(super) fn kubeconfig(url: &str, ca_pem: &str, user: User) -> Value {
-    let cluster = json!({ "server": url, "certificate-authority-data": base64(ca_pem.as_bytes()) });
+    let cluster = json!({ "server": url, "certificate-authority-data": STANDARD.encode(ca_pem) });
     json!({
         "apiVersion": "v1",
         "kind": "Config",
@@ -102,34 +104,4 @@ pub(super) fn kubeconfig(url: &str, ca_pem: &str, user: User) -> Value {
         "contexts": [{ "name": "test", "context": { "cluster": "test", "user": user.name(), "namespace": "default" } }],
         "current-context": "test",
     })
-}
-
-/// RFC 4648, section 4.
-fn base64(octets: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in octets.chunks(3) {
-        let at = |index: usize| u32::from(chunk.get(index).copied().unwrap_or_default());
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        for position in 0..4 {
-            let digit = ALPHABET[(bits >> (18 - 6 * position) & 63) as usize];
-            text.push(if position <= chunk.len() { char::from(digit) } else { '=' });
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_is_padded() {
-        // RFC 4648, section 10.
-        let check = |text: &str, expected: &str| assert_eq!(base64(text.as_bytes()), expected);
-        check("", "");
-        check("f", "Zg==");
-        check("fo", "Zm8=");
-        check("foobar", "Zm9vYmFy");
-    }
 }
