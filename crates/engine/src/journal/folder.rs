@@ -202,6 +202,53 @@ fn append(place: &JournalFolder, limits: FolderLimits, text: &[u8]) -> io::Resul
     written
 }
 
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+/// How much of a file is read at a time, in bytes; more where a line is longer.
+const PIECE: u64 = 256 << 10;
+
+/// A file that is read from its end on.
+#[derive(Debug)]
+struct Backwards {
+    file: File,
+    /// Where what was not read yet ends.
+    end: u64,
+}
+
+impl Backwards {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let end = file.metadata()?.len();
+        Ok(Self { file, end })
+    }
+
+    /// The lines before those that were read; `None` where there are none.
+    fn piece(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut size = PIECE;
+        while self.end > 0 {
+            let start = self.end.saturating_sub(size);
+            let mut text = Vec::new();
+            self.file.seek(SeekFrom::Start(start))?;
+            (&self.file).take(self.end - start).read_to_end(&mut text)?;
+            // The first line may have begun before.
+            let cut = if start == 0 { Some(0) } else { text.iter().position(|byte| *byte == b'\n').map(|at| at + 1) };
+            match cut.filter(|cut| *cut < text.len()) {
+                Some(cut) => {
+                    self.end = start + cut as u64;
+                    text.drain(..cut);
+                    return Ok(Some(text));
+                }
+                // Another process has taken back what it could not write whole.
+                None if text.is_empty() => self.end = start,
+                None => size *= 2,
+            }
+        }
+        Ok(None)
+    }
+}
+
 #[async_trait]
 impl JournalStore for FolderJournal {
     async fn append(&self, lines: &[String]) -> Result<()> {
@@ -211,24 +258,27 @@ impl JournalStore for FolderJournal {
             let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
             append(&place, limits, text.as_bytes())
         };
-        let written = tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)));
-        written.map_err(|error| self.error("write the journal", error))
+        blocking(work).await.map_err(|error| self.error("write the journal", error))
     }
 
     async fn read(&self, visit: &mut Visitor<'_>) -> Result<()> {
         let numbers = self.place.numbers().map_err(|error| self.error("read the journal", error))?;
         for number in numbers.into_iter().rev() {
             let path = self.place.path(number);
-            let read = tokio::task::spawn_blocking(move || fs::read(path)).await;
-            match read.unwrap_or_else(|error| Err(io::Error::other(error))) {
-                Ok(text) => {
-                    if visit(&text).is_break() {
-                        return Ok(());
-                    }
-                }
+            let mut file = match blocking(move || Backwards::open(&path)).await {
+                Ok(file) => file,
                 // Given up meanwhile.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(self.error("read the journal", error)),
+            };
+            loop {
+                let read = blocking(move || file.piece().map(|piece| (file, piece))).await;
+                let (rest, piece) = read.map_err(|error| self.error("read the journal", error))?;
+                let Some(piece) = piece else { break };
+                if visit(&piece).is_break() {
+                    return Ok(());
+                }
+                file = rest;
             }
         }
         Ok(())

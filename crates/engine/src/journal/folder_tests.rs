@@ -83,6 +83,26 @@ async fn lines_go_to_files_the_newest_is_read_first_and_the_oldest_given_up() {
     assert_eq!(seen, 1, "reading can be broken off");
 }
 
+/// A journal is as large as its limits say, and whoever reads it needs little more room than a piece.
+#[tokio::test]
+async fn a_large_file_is_read_from_its_end_on_in_pieces_of_whole_lines() {
+    let folder = Folder::new("large");
+    let journal = folder.journal(8 << 20, 3);
+    let line = |letter: &str, length: usize| letter.repeat(length);
+    let mut all: Vec<String> = (0..3_000).map(|number| format!("{number} {}", line("a", number))).collect();
+    let piece = usize::try_from(PIECE).unwrap();
+    // Longer than a piece, as long as one with its line break, and ones that end where a piece begins.
+    all.extend([line("b", 3 * piece), line("c", piece - 1), line("d", piece), "e".to_owned(), line("f", piece - 3)]);
+    put(&journal, &all.iter().map(String::as_str).collect::<Vec<_>>()).await.unwrap();
+    let mut pieces = pieces(&journal).await;
+    assert!(pieces.len() > 17, "{}", pieces.len());
+    assert!(pieces.iter().all(|text| text.ends_with('\n')));
+    let holds_long = |text: &str| text.contains(['b', 'c', 'd']);
+    assert!(pieces.iter().all(|text| text.len() <= piece || holds_long(text)));
+    pieces.reverse();
+    assert!(pieces.concat() == all.iter().flat_map(|line| [line, "\n"]).collect::<String>());
+}
+
 #[tokio::test]
 async fn two_writers_go_on_where_the_other_was() {
     let folder = Folder::new("two");
