@@ -72,7 +72,7 @@ rules! {
     Routing 400 "a set with an identifier is routed as asked for",
     TimeToLive 350 "the TTL is what is asked for",
     Orphan 16_000 "what nobody asks for is gone",
-    Moved 800 "a claim that moves stands at its new place alone",
+    Moved 600 "a claim that moves stands at its new place alone",
     Fight 150 "a fight calms down",
     Silence 1_700 "who has converged is silent",
     Fresh 1_300 "a fresh process finds nothing to do",
