@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tokio::time::Instant;
 use zonewright_core::clock::Timestamp;
 use zonewright_core::guard::Brake;
-use zonewright_core::{RecordData, RecordKey, RecordSet, RecordType};
+use zonewright_core::{RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use super::judge::Judged;
 use super::{Author, Right, Truth, is_text_of};
@@ -197,9 +197,11 @@ impl Truth {
     fn comes_for(&self, zone: usize, key: &RecordKey, label: Option<&str>, sight: &Sight) -> bool {
         let Some(set) = self.zones[zone].sets.get(key).filter(|_| self.objects.is_some()) else { return false };
         let data = set.data.as_records();
-        let by_it = |ask: &Ask| ask.key == *key && Some(&*ask.label) == label;
-        let holds_all = |ask: &Ask| ask.data.len() == data.len() && ask.data.iter().all(|wanted| data.contains(wanted));
-        sight.asks(&key.name).iter().any(|ask| by_it(ask) && holds_all(ask))
+        let asks: Vec<Ask> = sight.asks(&key.name).into_iter().filter(|ask| ask.key == *key).collect();
+        let holds_all = |ask: &&Ask| ask.data.iter().all(|wanted| data.contains(wanted));
+        // A name that objects share holds what all of them ask for.
+        let by_somebody = |one: &RData| asks.iter().any(|ask| ask.data.contains(one));
+        asks.iter().filter(holds_all).any(|ask| Some(&*ask.label) == label) && data.iter().all(by_somebody)
     }
 
     pub(super) fn note_owned(&mut self, daemon: usize, zone: usize, now: Timestamp) {
