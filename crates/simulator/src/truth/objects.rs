@@ -354,6 +354,9 @@ impl Truth {
     }
 
     fn put_object(&mut self, author: Author, name: &str, document: Option<Document>) -> u64 {
+        // As where claims are in the zones: until the next reading a daemon counts what was given away as its own.
+        let by_people = !matches!(author, Author::Daemon(_)) && !self.spoken_of(name, document.as_ref()).is_empty();
+        self.changes.extend(by_people.then(|| (author, Instant::now())));
         self.objects.as_mut().map_or(0, |objects| objects.put(author, name, document))
     }
 
