@@ -39,7 +39,7 @@ pub(crate) struct Ledger {
     /// How many records the daemon's owner had, and when, by both clocks.
     peaks: VecDeque<(Timestamp, Instant, usize)>,
     /// The same without what stood only in the midst of a round: a process that replaces records one by one, the new ones first,
-    /// never had the sum, and one that dies meanwhile cannot tell of it.
+    /// never had the sum, and one that dies meanwhile cannot tell of it. Nor does it know of what somebody put there since it listed the zone.
     firm: VecDeque<(Timestamp, Instant, usize)>,
     /// Each approval of a delete by itself: what is forgotten of a later one speaks of no earlier one.
     approved: BTreeMap<RecordKey, Vec<Approved>>,
@@ -79,9 +79,10 @@ impl Ledger {
         most(&self.peaks)
     }
 
-    /// Notes how many there are. `amid`: the daemon's round is not over.
-    fn owns(&mut self, owned: usize, amid: bool, now: Timestamp) {
-        for peaks in [&mut self.peaks].into_iter().chain((!amid).then_some(&mut self.firm)) {
+    /// Notes how many there are. `known`: of how many the daemon could know, where its round is over.
+    fn owns(&mut self, owned: usize, known: Option<usize>, now: Timestamp) {
+        let firm = known.map(|known| (&mut self.firm, known));
+        for (peaks, owned) in [(&mut self.peaks, owned)].into_iter().chain(firm) {
             while peaks.back().is_some_and(|(.., former)| *former <= owned) {
                 peaks.pop_back();
             }
@@ -205,26 +206,40 @@ impl Truth {
     }
 
     pub(super) fn note_owned(&mut self, daemon: usize, zone: usize, now: Timestamp) {
-        let here = self.count_owned(daemon, zone);
-        let others: usize = (0..self.zones.len()).filter(|at| *at != zone).map(|at| self.count_owned(daemon, at)).sum();
         let brake = self.parties[daemon].brake;
         // What its last listing left out it does not know to be there.
         let cut = self.cut_short.iter().any(|(who, _)| *who == daemon);
         let amid = !self.writing.insert(daemon) || cut;
-        for (place, owned) in [(zone, here), (PROCESS, here + others)] {
+        for place in [zone, PROCESS] {
+            let zones = if place == PROCESS { 0..self.zones.len() } else { zone..zone + 1 };
+            let owned = zones.clone().map(|at| self.count_owned(daemon, at)).sum();
+            let known = (!amid).then(|| zones.map(|at| self.count_known(daemon, at)).sum());
             let ledger = self.ledgers.entry((daemon, place)).or_default();
             ledger.trim(&brake, now);
-            ledger.owns(owned, amid, now);
+            ledger.owns(owned, known, now);
         }
     }
 
+    /// How many records of its owner a daemon could know of.
+    fn count_known(&self, daemon: usize, zone: usize) -> usize {
+        let known = |key: &RecordKey| {
+            !self.changed_since_listed(daemon, zone, &key.name) && !self.word_changed_unseen(daemon, zone, key)
+        };
+        self.owned(daemon, zone).filter(|set| known(&set.key)).count()
+    }
+
     fn count_owned(&self, daemon: usize, zone: usize) -> usize {
+        self.owned(daemon, zone).count()
+    }
+
+    /// The claims or records of a daemon's owner, one for each record.
+    fn owned(&self, daemon: usize, zone: usize) -> impl Iterator<Item = &RecordSet> {
         let ours = self.parties[daemon].owner.as_ref();
-        let by_objects = |key: &RecordKey| match self.right_by_objects(zone, key) {
+        let by_objects = move |key: &RecordKey| match self.right_by_objects(zone, key) {
             Some(Right::One { owner, .. }) => Some(&owner) == ours,
             _ => false,
         };
-        let counts = |set: &&RecordSet| match ours {
+        let counts = move |set: &&RecordSet| match ours {
             Some(_) if self.objects.is_some() => is_record(&set.key) && by_objects(&set.key),
             // While claims move, a record has two, and where an old one is left beside today's.
             Some(_) if self.affixes.len() > 1 || self.aged => {
@@ -236,7 +251,7 @@ impl Truth {
             None => is_record(&set.key) && !self.changed_unseen(daemon, zone, &set.key.name),
         };
         // Each record has one claim, and counting those is quick in a large zone.
-        self.zones[zone].sets.values().filter(counts).count()
+        self.zones[zone].sets.values().filter(counts)
     }
 
     fn has_text_of(&self, owner: Option<&String>, zone: usize, key: &RecordKey) -> bool {
