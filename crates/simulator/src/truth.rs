@@ -19,6 +19,7 @@ use crate::setup::INSTANCES;
 
 mod brake;
 mod command;
+mod counted;
 mod evidence;
 mod instance;
 mod judge;

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tokio::time::Instant;
 use zonewright_core::clock::Timestamp;
 use zonewright_core::guard::Brake;
-use zonewright_core::{RData, RecordData, RecordKey, RecordSet, RecordType};
+use zonewright_core::{RecordData, RecordKey, RecordSet, RecordType};
 
 use super::judge::Judged;
 use super::{Author, Right, Truth, is_text_of};
-use crate::cluster::{Ask, Sight};
-use crate::names::{ADDRESSES, is_record};
+use crate::cluster::Sight;
+use crate::names::is_record;
 use crate::rules::Rule;
 
 /// The place of the ledger of all zones together, beside those of each zone.
@@ -122,101 +122,18 @@ pub(super) struct Counted {
 }
 
 impl Truth {
-    /// Whether the brake has to count a delete. `created`: what the same write took for new; `used`: what of that has taken the place of
-    /// another object's set already.
-    pub(super) fn counts(
-        &mut self,
-        step: &Judged<'_>,
-        right: &Right,
-        (created, used): (&BTreeSet<RecordKey>, &mut BTreeSet<RecordKey>),
-        sight: &Sight,
-    ) -> bool {
-        let label = match right {
-            Right::One { resource, .. } => resource.as_deref(),
-            _ => None,
-        };
-        if self.is_replaced(step, label, (created, used), sight) || sight.is_buried(&step.key.name, label) {
-            return false;
-        }
-        // Where nothing holds a write together, what was to replace it may have been refused since.
-        let otherwise = self.profile.staged && sight.asked_otherwise(step.key, self.patience());
-        // Somebody gave the claim to another object, unseen: what was read of it counts.
-        let unseen = self.excused(step.daemon, step.zone, step.key)
-            || self.objects.is_some() && sight.changed_within(&step.key.name, self.patience());
-        let risen = sight.was_buried(&step.key.name, label, self.patience());
-        self.verdicts.note(Rule::Brake, !(otherwise || unseen || risen));
-        !(otherwise || unseen || risen)
-    }
-
-    /// Whether a record of another type comes in place of one that goes: of A, AAAA and CNAME, for the same object; where a
-    /// CNAME excludes the other, for any; or a set of another kind of routing, which takes the place of one.
-    fn is_replaced(
-        &mut self,
-        step: &Judged<'_>,
-        label: Option<&str>,
-        (created, used): (&BTreeSet<RecordKey>, &mut BTreeSet<RecordKey>),
-        sight: &Sight,
-    ) -> bool {
-        let key = step.key;
-        let rows = self.rows();
-        let addresses = |other: &RecordKey| [key.rtype, other.rtype].iter().all(|rtype| ADDRESSES.contains(rtype));
-        let beside = |other: &RecordKey| {
-            other != key && rows.takes_place(other, key) && (addresses(other) || rows.other_kind(other, key))
-        };
-        let mut fits = |truth: &mut Self, other: &RecordKey| {
-            let by = match truth.right(step.zone, other) {
-                Right::One { resource, .. } => resource,
-                _ => None,
-            };
-            let same = label.is_none() || by.is_none() || by.as_deref() == label;
-            let own = same || truth.comes_for(step.zone, other, label, sight);
-            other.rtype.excludes(key.rtype) || own || rows.other_kind(other, key) && used.insert(other.clone())
-        };
-        let here: Vec<RecordKey> = created.iter().filter(|other| beside(other)).cloned().collect();
-        if here.iter().any(|other| fits(self, other)) {
-            return true;
-        }
-        if !self.profile.staged {
-            return false;
-        }
-        // Where a write needs several steps, what comes was accepted a moment before, or has to wait until the other is gone.
-        let lately: Vec<RecordKey> = self
-            .added
-            .iter()
-            .filter(|((daemon, other), own)| {
-                let recent = own.iter().any(|(_, at)| at.elapsed() < super::lately::LATELY);
-                *daemon == step.daemon && beside(other) && recent
-            })
-            .map(|((_, other), _)| other.clone())
-            .filter(|other| self.zones[step.zone].sets.contains_key(other))
-            .collect();
-        lately.iter().any(|other| fits(self, other)) || sight.asks_for_another_type(key, self.patience())
-    }
-
-    /// Whether what was written holds what the object of a label asks for. A row or an object that announced a write still names
-    /// whom the record was claimed for before.
-    fn comes_for(&self, zone: usize, key: &RecordKey, label: Option<&str>, sight: &Sight) -> bool {
-        let Some(set) = self.zones[zone].sets.get(key).filter(|_| self.objects.is_some()) else { return false };
-        let data = set.data.as_records();
-        let asks: Vec<Ask> = sight.asks(&key.name).into_iter().filter(|ask| ask.key == *key).collect();
-        let holds_all = |ask: &&Ask| ask.data.iter().all(|wanted| data.contains(wanted));
-        // A name that objects share holds what all of them ask for.
-        let by_somebody = |one: &RData| asks.iter().any(|ask| ask.data.contains(one));
-        asks.iter().filter(holds_all).any(|ask| Some(&*ask.label) == label) && data.iter().all(by_somebody)
-    }
-
     pub(super) fn note_owned(&mut self, daemon: usize, zone: usize, now: Timestamp) {
         let brake = self.parties[daemon].brake;
         // What its last listing left out it does not know to be there.
         let cut = self.cut_short.iter().any(|(who, _)| *who == daemon);
         let amid = !self.writing.insert(daemon) || cut;
-        for place in [zone, PROCESS] {
-            let zones = if place == PROCESS { 0..self.zones.len() } else { zone..zone + 1 };
-            let owned = zones.clone().map(|at| self.count_owned(daemon, at)).sum();
-            let known = (!amid).then(|| zones.map(|at| self.count_known(daemon, at)).sum());
+        let sums = |each: Vec<usize>| [(zone, each[zone]), (PROCESS, each.iter().sum())];
+        let owned = sums((0..self.zones.len()).map(|at| self.count_owned(daemon, at)).collect());
+        let known = (!amid).then(|| sums((0..self.zones.len()).map(|at| self.count_known(daemon, at)).collect()));
+        for (nth, (place, owned)) in owned.into_iter().enumerate() {
             let ledger = self.ledgers.entry((daemon, place)).or_default();
             ledger.trim(&brake, now);
-            ledger.owns(owned, known, now);
+            ledger.owns(owned, known.map(|known| known[nth].1), now);
         }
     }
 
