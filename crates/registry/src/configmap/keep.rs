@@ -91,6 +91,8 @@ pub(super) struct Writer {
     pub(super) dirty: Edits,
     /// Records of groups that are under way.
     pub(super) flight: HashMap<ZoneRecord, Flight>,
+    /// What was written where it belongs, and may not be taken yet from where it stood; where answers were lost, all that may stand.
+    copied: HashMap<ZoneRecord, Vec<Entry>>,
 }
 
 impl Writer {

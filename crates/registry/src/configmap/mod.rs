@@ -135,6 +135,12 @@ impl ConfigMapRegistry {
         step::claims(&self.rights(&ZoneRecord::new(&zone.key, &record.key)), Some(Seal::of(record)))
     }
 
+    /// Whether our objects perhaps say something else of a record than `former`.
+    fn is_unsure(&self, writer: &Writer, place: &ZoneRecord, former: Option<&Right>) -> bool {
+        let table = self.keeper.table();
+        writer.dirty.contains_key(place) || !table.is_as(place, former) || !table.is_in_order()
+    }
+
     fn check(&self, zone: &Zone, group: &Group) -> Result<(), String> {
         let rights = |action: Action<'_>| self.rights(&ZoneRecord::new(&zone.key, action.key()));
         Action::all(group).try_for_each(|action| step::check(self.me(), action, &rights(action)))
@@ -372,8 +378,8 @@ impl ClaimStore for ConfigMapRegistry {
             Some((place.clone(), Edit { to: Some(flight.ahead.clone()?), over, ahead: true }))
         };
         let edits: Edits = records().filter_map(edit).collect();
-        // What is not written yet of a record that is changed again must stand before that.
-        let waits = records().any(|(place, _)| writer.dirty.contains_key(place));
+        // What is not written yet of a record that is changed again must stand before that; and of an entry in two objects one speaks.
+        let waits = records().any(|(place, _)| writer.dirty.contains_key(place)) || !self.keeper.table().is_in_order();
         writer.flight.extend(records().cloned());
         let (refused, problem) =
             if edits.is_empty() && !waits { (HashSet::new(), None) } else { self.keeper.put(&mut writer, edits).await };
@@ -382,7 +388,7 @@ impl ClaimStore for ConfigMapRegistry {
             let changed = |(place, flight): &(ZoneRecord, Flight)| match flight.ahead {
                 Some(_) => refused.contains(place),
                 // Nothing had to be written of it, and what was read for the others may say something else.
-                None => writer.dirty.contains_key(place) || !self.keeper.table().is_as(place, flight.former.as_ref()),
+                None => self.is_unsure(&writer, place, flight.former.as_ref()),
             };
             if !prepared.records.iter().any(changed) {
                 return Ok(prepared.group);

@@ -5,21 +5,20 @@
 //! what a zone holds. What must hold: an object that another writer changed is taken as it is now, and the names whose rights
 //! it changed are reported once.
 
+mod reading;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::documents::Version;
-use zonewright_core::registry::{Contents, ExternalChanges};
-use zonewright_core::{DnsName, RecordKey, RecordSet, ZoneKey};
+use zonewright_core::registry::ExternalChanges;
+use zonewright_core::{DnsName, RecordKey, ZoneKey};
 
 use super::document::{self, Entries};
 use super::entry::{Entry, ZoneRecord};
-use super::right::{Kind, Right, Seal};
-
-/// The claims on so many records, or on a tenth of ours in the zone if that is more, may end after one reading.
-const MOST: usize = 20;
+use super::right::{Kind, Right};
 
 /// One of our objects.
 #[derive(Debug, Default)]
@@ -198,13 +197,19 @@ impl Table {
         all.filter(|place| **place == ZoneRecord::new(zone, &place.key)).map(|place| place.key.clone()).collect()
     }
 
-    /// What our own objects say of a record. The entry where it belongs wins.
+    /// What our own objects say of a record. The entry where it belongs wins, unless another one gives the record to another owner.
     pub(super) fn own(&self, place: &ZoneRecord) -> Option<&Right> {
+        let elsewhere = |shard: &&Shard| shard.of != self.width;
+        let mut elsewhere = self.shards.values().filter(elsewhere).filter_map(|shard| shard.rights.get(place));
         let at_home = self.shards.get(&self.home(place)).and_then(|shard| shard.rights.get(place));
-        at_home.or_else(|| {
-            let elsewhere = |shard: &&Shard| shard.of != self.width;
-            self.shards.values().filter(elsewhere).find_map(|shard| shard.rights.get(place))
-        })
+        let Some(at_home) = at_home else { return elsewhere.next() };
+        let marked = |right: &&Right| right.kind == Kind::Noted && !self.hears(&right.owner);
+        elsewhere.find(marked).or(Some(at_home))
+    }
+
+    /// Whether everything stands in the object where it belongs.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.shards.values().all(|shard| shard.of == self.width)
     }
 
     /// Sets what we know of a record, before it is written.
@@ -254,128 +259,6 @@ impl Table {
         self.foreign.values().any(|foreign| foreign.owner == *owner && foreign.spoken.contains(place))
     }
 
-    /// Confirms and withdraws what a reading of the zone decides. Where it would end the claims on very many records that no
-    /// write of ours took away, the reading is doubted: they stay, for the records as they were. Returns how many those
-    /// are, once.
-    pub(super) fn settle(&mut self, zone: &Arc<str>, contents: &dyn Contents) -> Option<usize> {
-        let in_zone = |place: &&ZoneRecord| place.zone == *zone;
-        let places: Vec<ZoneRecord> = self
-            .shards
-            .values()
-            .flat_map(|shard| shard.rights.keys().filter(in_zone).cloned().collect::<Vec<_>>())
-            .collect();
-        let (mut owned, mut lost) = (0, Vec::new());
-        for place in places {
-            let Some(right) = self.own(&place).cloned() else { continue };
-            owned += usize::from(right.kind == Kind::Own);
-            let standing = contents.find(&place.key).map(|set| Seal::of(&set));
-            let heard = right.owner != self.owner && self.hears(&right.owner);
-            let firm = || self.foreign.values().any(|foreign| foreign.rights.get(&place).is_some_and(Right::is_firm));
-            let taken = if right.kind == Kind::Own { firm() } else { self.is_taken(&place, &right.owner) };
-            match right.clone().settled(standing, heard, taken) {
-                None if right.lost && standing.is_none() => lost.push(place),
-                settled if settled.as_ref() != Some(&right) => self.set(&place, settled),
-                _ => {}
-            }
-        }
-        if lost.len() > MOST.max(owned / 10) {
-            return self.doubted.insert(zone.clone()).then_some(lost.len());
-        }
-        self.doubted.remove(zone);
-        for place in &lost {
-            self.set(place, None);
-        }
-        None
-    }
-
-    /// The entry of a record that stands.
-    pub(super) fn entry(&self, place: &ZoneRecord, set: &RecordSet) -> Entry {
-        let seal = Some(Seal::of(set));
-        let foreign = self.foreign.values().filter_map(|foreign| foreign.rights.get(place));
-        let elsewhere = foreign.filter(|right| right.kind == Kind::Own && right.speaks(seal).is_some());
-        let elsewhere: Option<&OwnerId> = elsewhere.map(|right| &right.owner).next();
-        Entry::of(place, set, self.own(place), elsewhere)
-    }
-
-    /// The entries of a zone in one shard, or in all: of what stands, and of what does not stand and is claimed. `known` has the
-    /// entries that stand in the object.
-    pub(super) fn wanted(&self, zone: &ZoneKey, shard: usize, contents: &dyn Contents, known: &Entries) -> Entries {
-        let mut wanted = Entries::new();
-        contents.each(&mut |set| {
-            if home(&set.key.name, self.width) == shard {
-                let place = ZoneRecord::new(zone, &set.key);
-                let entry = self.entry(&place, &set);
-                wanted.insert(place, entry);
-            }
-        });
-        let zone: Arc<str> = Arc::from(zone.to_string());
-        for (place, right) in self.claimed(&zone).filter(|(place, _)| self.home(place) == shard) {
-            if !wanted.contains_key(place) {
-                let mut entry = known.get(place).cloned().unwrap_or_else(|| Entry::bare(place, right));
-                entry.belong(right);
-                wanted.insert(place.clone(), entry);
-            }
-        }
-        wanted
-    }
-
-    /// The records of a zone that our own objects claim for us, in the order of their keys.
-    pub(super) fn owned(&self, zone: &ZoneKey) -> BTreeSet<RecordKey> {
-        let own = |(_, right): &(&ZoneRecord, &Right)| right.kind == Kind::Own;
-        self.claimed(&Arc::from(zone.to_string())).filter(own).map(|(place, _)| place.key.clone()).collect()
-    }
-
-    fn claimed(&self, zone: &Arc<str>) -> impl Iterator<Item = (&ZoneRecord, &Right)> {
-        let zone = zone.clone();
-        self.shards.values().flat_map(|shard| &shard.rights).filter(move |(place, _)| place.zone == zone)
-    }
-
-    /// The shards that do not show what the zone holds.
-    pub(super) fn stale(&self, zone: &ZoneKey, contents: &dyn Contents) -> BTreeSet<usize> {
-        let text: Arc<str> = Arc::from(zone.to_string());
-        let mut sums: BTreeMap<usize, u64> = BTreeMap::new();
-        let mut standing: HashSet<ZoneRecord> = HashSet::new();
-        let mut add = |place: &ZoneRecord, print: u64| {
-            let sum = sums.entry(self.home(place)).or_default();
-            *sum = sum.wrapping_add(print);
-        };
-        contents.each(&mut |set| {
-            let place = ZoneRecord { key: set.key.clone(), zone: text.clone() };
-            add(&place, document::print(&place, &self.entry(&place, &set)));
-            if self.own(&place).is_some() {
-                standing.insert(place);
-            }
-        });
-        for (place, right) in self.claimed(&text).filter(|(place, _)| !standing.contains(place)) {
-            add(place, right_print(place, right));
-        }
-        let mut stale: BTreeSet<usize> = BTreeSet::new();
-        for index in 0..self.width {
-            let shard = self.shards.get(&index);
-            let shown = shard.and_then(|shard| shard.prints.get(&text)).copied().unwrap_or_default();
-            let missing = index == 0 && shard.is_none_or(|shard| shard.version.is_none());
-            if missing || shown != sums.get(&index).copied().unwrap_or_default() {
-                stale.insert(index);
-            }
-        }
-        stale
-    }
-
-    /// Notes that a zone is in step, if nothing in it waits for another reading.
-    pub(super) fn rest(&mut self, zone: &Arc<str>) {
-        if self.claimed(zone).all(|(_, right)| !right.is_open()) {
-            self.settled.insert(zone.clone());
-        }
-    }
-
-    pub(super) fn is_settled(&self, zone: &Arc<str>) -> bool {
-        self.settled.contains(zone)
-    }
-
-    pub(super) fn unsettle(&mut self, zone: &Arc<str>) {
-        self.settled.remove(zone);
-    }
-
     pub(super) fn has_news(&self, zone: &Arc<str>) -> bool {
         self.changed.contains_key(zone)
     }
@@ -399,13 +282,6 @@ fn same(found: Option<&Right>, expected: Option<&Right>) -> bool {
         (Some(found), Some(right)) => found.says_as(right) && (&found.only, &found.next) == (&right.only, &right.next),
         _ => false,
     }
-}
-
-/// The print of the entry of a record that does not stand: with the data that it was last known with.
-fn right_print(place: &ZoneRecord, right: &Right) -> u64 {
-    let mut entry = Entry::bare(place, right);
-    entry.belong(right);
-    document::print_of(place, &entry, right.seen)
 }
 
 /// How often a record was missed is known to this process alone.

@@ -1,13 +1,17 @@
 //! Lists that are too long for one object.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use zonewright_core::documents::Document;
+use async_trait::async_trait;
+use serde_json::Value;
+use zonewright_core::Result;
+use zonewright_core::documents::{Document, DocumentStore, Listed, Version};
 use zonewright_core::registry::{ClaimStore as _, Registry};
 use zonewright_core::testing::documents::{Fault, MemoryDocuments};
+use zonewright_registry::configmap::ConfigMapRegistry;
 
-use crate::support::{Zones, audit, carry, create, is_ours, prepare, records, refusal, registry, update};
+use crate::support::{Zones, audit, carry, create, edit, is_ours, prepare, records, refusal, registry, update};
 
 /// Some fifteen records.
 const SMALL: usize = 2_000;
@@ -19,7 +23,7 @@ fn names(count: usize) -> Vec<String> {
 /// The names that the objects list, and how often each.
 fn listed(store: &MemoryDocuments) -> Vec<String> {
     let records = store.names().into_iter().flat_map(|name| records(store, &name));
-    let mut all: Vec<String> = records.map(|record| record["dnsname"].as_str().unwrap().to_owned()).collect();
+    let mut all: Vec<String> = records.map(|record| text(&record["dnsname"])).collect();
     all.sort();
     all
 }
@@ -81,6 +85,167 @@ async fn a_split_that_is_cut_off_loses_no_claim() {
         }
     }
     assert!(cuts > 20, "the split was cut off {cuts} times");
+}
+
+/// Somebody gives a record that the first object still lists, or all of them, to another owner, or to nobody, beside any write of a split,
+/// which may go on with what one left behind that was cut off: none of them is ours any more, and nothing else is lost.
+#[tokio::test]
+async fn what_a_person_says_during_a_split_is_not_lost() {
+    for owner in ["other", ""] {
+        for (which, at) in ["", "-3.", "-4.", "-5."].into_iter().flat_map(|which| (0..8).map(move |at| (which, at))) {
+            said_during_a_split(owner, which, None, Some(at)).await;
+        }
+        for (cut, at) in (0..4).flat_map(|cut| (0..4).map(move |at| (cut, at))) {
+            said_during_a_split(owner, "", Some(cut), Some(at)).await;
+        }
+    }
+}
+
+/// The same after a split was cut off, and before somebody ends it. Of two different words on one record the one for another owner counts,
+/// from the first look at the objects on.
+#[tokio::test]
+async fn what_a_person_says_of_a_split_that_was_cut_off_is_not_lost() {
+    for cut in 0..12 {
+        said_during_a_split("other", "", Some(cut), None).await;
+    }
+}
+
+/// A process is cut off after the write `cut`, if at all; the next one ends its split. A person gives the records in whose name `which`
+/// stands to `owner` before the write `at` of that, or before it reads anything.
+async fn said_during_a_split(owner: &'static str, which: &'static str, cut: Option<usize>, at: Option<usize>) {
+    let what = format!("{which:?} to {owner:?} beside write {at:?}, cut off: {cut:?}");
+    let lines = names(60);
+    let store = Arc::new(MemoryDocuments::default());
+    let mut zones = Zones::new(&[]);
+    carry(&registry(&store, 1_000_000), &mut zones, lines.iter().map(|line| create(line)).collect()).await;
+    zones.put("foreign.org A 192.0.2.99");
+    if let Some(cut) = cut {
+        let first = registry(&store, SMALL);
+        first.load().await.unwrap();
+        store.fail(std::iter::repeat_n(Fault::None, cut).chain([Fault::CrashAfter]));
+        let split = first.resync(&zones.zone, &zones, true).await;
+        assert_eq!(split.is_err(), store.is_dead(), "{what}");
+        store.revive();
+    }
+    let hand = Arc::new(Hand::new(&store, at.unwrap_or(0), which, owner));
+    if at.is_none() {
+        hand.writes();
+    }
+    let registry = registry(&hand, SMALL);
+    let is_kept = |line: &&String| !hand.given().contains(line.split(' ').next().unwrap());
+    let kept = |of: &ConfigMapRegistry| lines.iter().filter(is_kept).filter(|line| is_ours(of, &zones, line)).count();
+    registry.load().await.unwrap();
+    assert_eq!(ours(&registry, &zones, &lines), kept(&registry), "{what}, when it was read");
+    audit(&registry, &zones).await;
+    audit(&registry, &zones).await;
+    let given = hand.given();
+    assert_eq!((ours(&registry, &zones, &lines), kept(&registry)), (60 - given.len(), 60 - given.len()), "{what}");
+    let all = store.names().into_iter().flat_map(|name| records(&store, &name));
+    let of_owner = all.filter(|record| record["owner"] == owner && record["dnsname"] != "foreign.org");
+    assert_eq!(of_owner.map(|record| text(&record["dnsname"])).collect::<BTreeSet<_>>(), given, "{what}");
+    assert_eq!(listed(&store).len(), 61, "each record once, {what}");
+}
+
+/// A change that needs no note ahead of it looks at the objects all the same, while one is half moved.
+#[tokio::test]
+async fn nothing_is_changed_by_a_copy_whose_record_was_given_away() {
+    let lines = names(60);
+    let mut copies = 0;
+    for good in 0..12 {
+        let store = Arc::new(MemoryDocuments::default());
+        let mut zones = Zones::new(&[]);
+        carry(&registry(&store, 1_000_000), &mut zones, lines.iter().map(|line| create(line)).collect()).await;
+        zones.put("foreign.org A 192.0.2.99");
+        let registry = registry(&store, SMALL);
+        registry.load().await.unwrap();
+        store.fail(std::iter::repeat_n(Fault::None, good).chain([Fault::Before]));
+        let split = registry.resync(&zones.zone, &zones, true).await;
+        store.fail([]);
+        let hand = Hand::new(&store, 0, "", "");
+        hand.writes();
+        let given = hand.given();
+        copies += usize::from(split.is_err() && listed(&store).len() > 60);
+        let refused = async || {
+            let updates = lines.iter().map(|line| update(line, &line.replace("192.0.2.1", "192.0.2.2"))).collect();
+            let answers = prepare(&registry, &zones, updates).await;
+            let refused = answers.into_iter().filter_map(Result::err);
+            refused.map(|(group, _)| group.name.to_string()).collect::<BTreeSet<String>>()
+        };
+        // While the move cannot go on, nothing is known of what stands twice.
+        store.fail([Fault::Before]);
+        assert!(refused().await.is_superset(&given), "after {good} writes, and before another one that fails");
+        store.fail([]);
+        let refused = refused().await;
+        assert_eq!(refused, given, "after {good} writes");
+    }
+    assert!(copies > 2, "{copies} splits were left half done");
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+/// A person who edits the first object once, beside one of the writes to the store.
+struct Hand {
+    store: Arc<MemoryDocuments>,
+    /// Part of the names of the records, and whose they are to be.
+    which: &'static str,
+    owner: &'static str,
+    /// How many writes come before it, and the names that the person gave away.
+    state: Mutex<(Option<usize>, BTreeSet<String>)>,
+}
+
+impl Hand {
+    fn new(store: &Arc<MemoryDocuments>, at: usize, which: &'static str, owner: &'static str) -> Self {
+        Self { store: store.clone(), which, owner, state: Mutex::new((Some(at), BTreeSet::new())) }
+    }
+
+    fn given(&self) -> BTreeSet<String> {
+        self.state.lock().unwrap().1.clone()
+    }
+
+    fn writes(&self) {
+        let (waits, given) = &mut *self.state.lock().unwrap();
+        match waits.take() {
+            Some(0) => {
+                let mut listed = records(&self.store, "me-registry");
+                for record in &mut listed {
+                    if record["owner"] == "me" && text(&record["dnsname"]).contains(self.which) {
+                        record["owner"] = self.owner.into();
+                        given.insert(text(&record["dnsname"]));
+                    }
+                }
+                edit(&self.store, "me-registry", |_| serde_json::to_string(&listed).unwrap());
+            }
+            Some(more) => *waits = Some(more - 1),
+            None => {}
+        }
+    }
+}
+
+#[async_trait]
+impl DocumentStore for Hand {
+    async fn list(&self) -> Result<Vec<Listed>> {
+        self.store.list().await
+    }
+
+    async fn read(&self, name: &str) -> Result<Option<(Version, Document)>> {
+        self.store.read(name).await
+    }
+
+    async fn create(&self, name: &str, document: &Document) -> Result<Version> {
+        self.writes();
+        self.store.create(name, document).await
+    }
+
+    async fn replace(&self, name: &str, version: &Version, document: &Document) -> Result<Version> {
+        self.writes();
+        self.store.replace(name, version, document).await
+    }
+
+    fn place(&self, name: &str) -> String {
+        self.store.place(name)
+    }
 }
 
 /// The process goes on after a split that failed: what it knew of records in objects that were never written, the others say.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::claim::{Ownership, judge};
-use zonewright_core::documents::Document;
+use zonewright_core::documents::{Document, DocumentStore};
 use zonewright_core::registry::{Contents, Dropped, Published, Registry};
 use zonewright_core::testing::documents::MemoryDocuments;
 use zonewright_core::zone::InstanceId;
@@ -69,7 +69,7 @@ impl Published for Zones {
 }
 
 /// The registry of `me` over a store.
-pub(crate) fn registry(store: &Arc<MemoryDocuments>, limit: usize) -> ConfigMapRegistry {
+pub(crate) fn registry(store: &Arc<impl DocumentStore + 'static>, limit: usize) -> ConfigMapRegistry {
     let config = ConfigMapConfig::new("me", store.clone()).unwrap();
     ConfigMapRegistry::new(ConfigMapConfig { limit, ..config })
 }
