@@ -117,6 +117,8 @@ pub(crate) struct Truth {
     ledgers: BTreeMap<(usize, usize), Ledger>,
     /// The newest serial that a daemon has seen of a name, and of a whole zone, and when.
     read_names: HashMap<(usize, usize, DnsName), (u64, Instant)>,
+    /// When what a daemon wrote at a name was refused last.
+    refused: HashMap<(usize, usize, DnsName), Instant>,
     /// The newest serial that was looked at for a daemon by its provider, right before a write: nothing else becomes known of it.
     checked_names: HashMap<(usize, usize, DnsName), (u64, Instant)>,
     /// The last listings of each zone that a daemon has seen, newest first: the serial, and when.
@@ -209,6 +211,7 @@ impl Truth {
             parties,
             ledgers: BTreeMap::new(),
             read_names: HashMap::new(),
+            refused: HashMap::new(),
             checked_names: HashMap::new(),
             listings: HashMap::new(),
             left_out: HashSet::new(),

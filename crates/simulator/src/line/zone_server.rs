@@ -83,9 +83,7 @@ impl ZoneServer<'_> {
             match self.try_group(&mut sets, group) {
                 Ok(changes) => all.extend(changes),
                 Err(problem) => {
-                    truth.tell(|| {
-                        format!("daemon {}: refused: {} ({})", self.line.daemon, group.headline(), problem.context)
-                    });
+                    self.tell_refused(truth, group, &problem);
                     return refused(groups.len(), place, &problem, dice.is_multiple_of(2));
                 }
             }
@@ -121,14 +119,18 @@ impl ZoneServer<'_> {
                     outcomes.push(Outcome::Applied);
                 }
                 Err(problem) => {
-                    truth.tell(|| {
-                        format!("daemon {}: refused: {} ({})", self.line.daemon, group.headline(), problem.context)
-                    });
+                    self.tell_refused(truth, group, &problem);
                     outcomes.push(Outcome::refused(problem));
                 }
             }
         }
         outcomes
+    }
+
+    fn tell_refused(&self, truth: &mut Truth, group: &Group, problem: &Error) {
+        let daemon = self.line.daemon;
+        truth.note_refused(daemon, self.zone, &group.name);
+        truth.tell(|| format!("daemon {daemon}: refused: {} ({})", group.headline(), problem.context));
     }
 
     fn judge_memory(&self, truth: &mut Truth, sets: &Sets, group: &Group) {

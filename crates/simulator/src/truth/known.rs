@@ -19,6 +19,9 @@ use crate::rules::Rule;
 /// How long a write of somebody else may keep a name from being in order.
 const LATELY: Duration = Duration::from_mins(10);
 
+/// The longest pause of a name that was refused: what is news there is planned by after it.
+const PARKED: Duration = Duration::from_secs(75);
+
 /// The longest time from a write to its answer in fair weather.
 const ANSWERED: Duration = Duration::from_secs(1);
 
@@ -133,6 +136,11 @@ impl Truth {
         elsewhere || names.iter().any(unseen) || self.word_changed_unseen(daemon, zone, key)
     }
 
+    /// What a daemon wrote at a name was refused.
+    pub(crate) fn note_refused(&mut self, daemon: usize, zone: usize, name: &DnsName) {
+        self.refused.insert((daemon, zone, name.clone()), Instant::now());
+    }
+
     /// What waits for an approval is the daemon's, as far as it can know.
     pub(crate) fn judge_held(&mut self, daemon: usize, zone: &str, keys: &[RecordKey]) {
         // Claims elsewhere are seen with the writes of others too, and planned by with the next reading.
@@ -145,7 +153,9 @@ impl Truth {
             return;
         }
         for key in keys {
-            if !self.zones[zone].sets.contains_key(key) || self.is_news(daemon, zone, key) {
+            let refused = self.refused.get(&(daemon, zone, key.name.clone()));
+            let waits = refused.is_some_and(|at| at.elapsed() <= PARKED);
+            if waits || !self.zones[zone].sets.contains_key(key) || self.is_news(daemon, zone, key) {
                 continue;
             }
             self.verdicts.note(Rule::HeldOurs, true);
