@@ -20,7 +20,7 @@ use zonewright_http::Patience;
 use zonewright_provider_azure::{AzureDns, FLAGS};
 
 /// Longest time of a request, far above what the service on loopback needs.
-const TIMEOUT: Duration = Duration::from_millis(400);
+const TIMEOUT: Duration = Duration::from_secs(1);
 /// The first pause before a request is made again: nothing on loopback needs one.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Where all zones are.

@@ -26,7 +26,7 @@ pub(crate) const KEY: &str = "AKIDFAKE";
 /// The key itself.
 pub(crate) const SECRET: &str = "s3cr3t-key";
 /// Longest time of a request, far above what the service on loopback needs.
-const TIMEOUT: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_secs(1);
 /// The first pause before a request is made again: nothing on loopback needs one.
 const PAUSE: Duration = Duration::from_millis(5);
 
