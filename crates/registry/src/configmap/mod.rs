@@ -380,9 +380,16 @@ impl ClaimStore for ConfigMapRegistry {
         let edits: Edits = records().filter_map(edit).collect();
         // What is not written yet of a record that is changed again must stand before that; and of an entry in two objects one speaks.
         let waits = records().any(|(place, _)| writer.dirty.contains_key(place)) || !self.keeper.table().is_in_order();
+        let written: Vec<(ZoneRecord, Option<Right>)> = edits
+            .iter()
+            .filter_map(|(place, edit)| Some((place.clone(), edit.to.as_ref()?.right(place, self.me()).ok()?)))
+            .collect();
         writer.flight.extend(records().cloned());
-        let (refused, problem) =
+        let (mut refused, problem) =
             if edits.is_empty() && !waits { (HashSet::new(), None) } else { self.keeper.put(&mut writer, edits).await };
+        // What was written first may have been read again for the rest.
+        let stands = |(place, right): &(ZoneRecord, Option<Right>)| self.keeper.table().is_as(place, right.as_ref());
+        refused.extend(written.into_iter().filter(|one| !stands(one)).map(|(place, _)| place));
         let answers = planned.into_iter().map(|planned| {
             let prepared = planned?;
             let changed = |(place, flight): &(ZoneRecord, Flight)| match flight.ahead {

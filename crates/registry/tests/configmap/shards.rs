@@ -6,12 +6,15 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::Value;
 use zonewright_core::Result;
+use zonewright_core::claim::Ownership;
 use zonewright_core::documents::{Document, DocumentStore, Listed, Version};
 use zonewright_core::registry::{ClaimStore as _, Registry};
 use zonewright_core::testing::documents::{Fault, MemoryDocuments};
 use zonewright_registry::configmap::ConfigMapRegistry;
 
-use crate::support::{Zones, audit, carry, create, edit, is_ours, prepare, records, refusal, registry, update};
+use crate::support::{
+    Zones, audit, carry, create, delete, edit, is_ours, ownership, prepare, records, refusal, registry, update,
+};
 
 /// Some fifteen records.
 const SMALL: usize = 2_000;
@@ -246,6 +249,40 @@ impl DocumentStore for Hand {
     fn place(&self, name: &str) -> String {
         self.store.place(name)
     }
+}
+
+/// Where announcing makes a list outgrow its object, some intents are written before the last ones: what somebody says of a record
+/// meanwhile, and the process reads, counts.
+#[tokio::test]
+async fn nothing_is_sent_over_what_was_said_while_the_rest_was_announced() {
+    // The records that the first of two objects lists, and those of the second.
+    let (scratch, all) = (Arc::new(MemoryDocuments::default()), names(60));
+    carry(&registry(&scratch, 8_000), &mut Zones::new(&[]), all.iter().map(|line| create(line)).collect()).await;
+    assert_eq!(scratch.names().len(), 2);
+    let first: BTreeSet<String> =
+        records(&scratch, "me-registry").iter().map(|record| text(&record["dnsname"])).collect();
+    let (lines, more): (Vec<&String>, Vec<&String>) =
+        all.iter().partition(|line| first.contains(line.split(' ').next().unwrap()));
+    let lines: Vec<&String> = lines.into_iter().take(6).collect();
+    let (mut given, mut refused) = (0, 0);
+    for at in 0..16 {
+        let store = Arc::new(MemoryDocuments::default());
+        let mut zones = Zones::new(&[]);
+        carry(&registry(&store, SMALL), &mut zones, lines.iter().map(|line| create(line)).collect()).await;
+        let hand = Arc::new(Hand::new(&store, at, "", "other"));
+        let registry = registry(&hand, SMALL);
+        audit(&registry, &zones).await;
+        let groups = lines.iter().map(|line| delete(line)).chain(more.iter().map(|line| create(line))).collect();
+        let answers = prepare(&registry, &zones, groups).await;
+        for group in answers.iter().filter_map(|answer| answer.as_ref().ok()) {
+            let key = group.changes().next().unwrap().key();
+            let ownership = ownership(&registry, &zones, &format!("{} {}", key.name, key.rtype));
+            assert!(!matches!(ownership, Ownership::Foreign(_)), "{key}, edited before write {at}");
+        }
+        given += hand.given().len();
+        refused += answers.iter().filter(|answer| answer.is_err()).count();
+    }
+    assert!(given > 20 && refused > 20, "{given} records were given away, and {refused} groups refused");
 }
 
 /// The process goes on after a split that failed: what it knew of records in objects that were never written, the others say.
