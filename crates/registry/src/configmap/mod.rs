@@ -16,6 +16,7 @@ pub(crate) mod assign;
 mod document;
 mod entry;
 mod flags;
+mod follow;
 mod keep;
 mod name;
 mod right;
@@ -29,7 +30,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::{Mutex, MutexGuard};
-use tracing::warn;
 use zonewright_core::change::{Group, Outcome, StoreStep};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
 use zonewright_core::documents::DocumentStore;
@@ -42,12 +42,10 @@ use zonewright_core::{DnsName, RData, RecordKey, RecordSet, Result, Zone};
 
 pub use flags::ENTRY;
 
-use document::Entries;
 use entry::{Entry, ZoneRecord};
 use keep::{Edit, Edits, Flight, Keeper, Over, Writer};
 use right::{Right, Seal};
 use step::Action;
-use table::Table;
 
 /// Longest text of one object in bytes; a ConfigMap holds 1 MiB at most, names and notes included.
 pub const LONGEST: usize = 900_000;
@@ -191,50 +189,6 @@ impl ConfigMapRegistry {
             None => vec![Over::Right(flight.former)],
         };
         writer.dirty.insert(place, Edit { to, over, ahead: false });
-    }
-
-    /// Brings the objects in step with what the zone holds.
-    async fn follow(&self, writer: &mut Writer, zone: &Zone, contents: &dyn Contents) -> Result<()> {
-        let text: Arc<str> = Arc::from(zone.key.to_string());
-        self.keeper.order(writer).await?;
-        let doubted = self.keeper.table_mut().settle(&text, contents);
-        if let Some(records) = doubted {
-            warn!(
-                zone = %zone.key,
-                "{records} records of {} were missing three times; so many claims are kept, for the records as they were, \
-                 and end with `zonewright drain`",
-                self.me()
-            );
-        }
-        loop {
-            let stale = { self.keeper.table().stale(&zone.key, contents) };
-            let mut again = false;
-            for index in stale {
-                let others: Edits = writer
-                    .dirty
-                    .iter()
-                    .filter(|(place, _)| place.zone != text)
-                    .map(|(p, e)| (p.clone(), e.clone()))
-                    .collect();
-                let mut work = |table: &Table, entries: &mut Entries| {
-                    let here = |place: &&ZoneRecord| table.home(place) == index;
-                    let others = others.iter().filter(|(place, _)| here(place)).map(|(p, e)| (p.clone(), e.clone()));
-                    keep::apply(table, entries, &others.collect());
-                    let known: Entries = entries.extract_if(.., |place, _| place.zone == text).collect();
-                    entries.extend(table.wanted(&zone.key, index, contents, &known));
-                };
-                if !self.keeper.rewrite(writer, index, &mut work).await? {
-                    again = true;
-                    break;
-                }
-            }
-            if !again {
-                break;
-            }
-        }
-        writer.dirty.retain(|place, _| place.zone != text);
-        self.keeper.table_mut().rest(&text);
-        Ok(())
     }
 
     async fn writer(&self) -> MutexGuard<'_, Writer> {

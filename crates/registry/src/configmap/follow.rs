@@ -1,0 +1,59 @@
+//! The objects follow a zone: in, what it holds; out, objects that list it.
+
+use std::sync::Arc;
+
+use tracing::warn;
+use zonewright_core::registry::Contents;
+use zonewright_core::{Result, Zone};
+
+use super::ConfigMapRegistry;
+use super::document::Entries;
+use super::entry::ZoneRecord;
+use super::keep::{self, Edits, Writer};
+use super::table::Table;
+
+impl ConfigMapRegistry {
+    /// Brings the objects in step with what the zone holds.
+    pub(super) async fn follow(&self, writer: &mut Writer, zone: &Zone, contents: &dyn Contents) -> Result<()> {
+        let text: Arc<str> = Arc::from(zone.key.to_string());
+        self.keeper.order(writer).await?;
+        let doubted = self.keeper.table_mut().settle(&text, contents);
+        if let Some(records) = doubted {
+            warn!(
+                zone = %zone.key,
+                "{records} records of {} were missing three times; so many claims are kept, for the records as they were, \
+                 and end with `zonewright drain`",
+                self.me()
+            );
+        }
+        loop {
+            let stale = { self.keeper.table().stale(&zone.key, contents) };
+            let mut again = false;
+            for index in stale {
+                let others: Edits = writer
+                    .dirty
+                    .iter()
+                    .filter(|(place, _)| place.zone != text)
+                    .map(|(p, e)| (p.clone(), e.clone()))
+                    .collect();
+                let mut work = |table: &Table, entries: &mut Entries| {
+                    let here = |place: &&ZoneRecord| table.home(place) == index;
+                    let others = others.iter().filter(|(place, _)| here(place)).map(|(p, e)| (p.clone(), e.clone()));
+                    keep::apply(table, entries, &others.collect());
+                    let known: Entries = entries.extract_if(.., |place, _| place.zone == text).collect();
+                    entries.extend(table.wanted(&zone.key, index, contents, &known));
+                };
+                if !self.keeper.rewrite(writer, index, &mut work).await? {
+                    again = true;
+                    break;
+                }
+            }
+            if !again {
+                break;
+            }
+        }
+        writer.dirty.retain(|place, _| place.zone != text);
+        self.keeper.table_mut().rest(&text);
+        Ok(())
+    }
+}
