@@ -138,6 +138,12 @@ pub trait ClaimFormat: Send + Sync {
     /// What is odd about a record set, if anything is.
     fn anomaly(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<ClaimAnomaly>;
 
+    /// Whether a set of claims at the name of `key` goes in the group that creates `key` ([`Self::decorate`]): a CNAME stands
+    /// alone, and all that the set says is ours and in a format that nobody writes today.
+    fn makes_way(&self, _zone: &Zone, _set: &RecordSet, _key: &RecordKey, _published: &dyn Published) -> bool {
+        false
+    }
+
     /// A group that takes away from a claim set what is ours and speaks for no record. `None` if it holds nothing of the kind.
     fn collect_stale_claims(
         &self,

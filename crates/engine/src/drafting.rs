@@ -131,7 +131,8 @@ pub(crate) fn decide(
     for (name, placed) in placed {
         let sets = worker.handle.view().at(name);
         let (claims, published): (Vec<&RecordSet>, Vec<&RecordSet>) = sets.iter().partition(|set| worker.is_claim(set));
-        let claims: Vec<_> = claims.iter().map(|set| set.key.rtype).collect();
+        let claims = claims.iter().filter(|set| !makes_way(worker, set, placed));
+        let claims: Vec<_> = claims.map(|set| set.key.rtype).collect();
         let asked = desired_state.table.at(name);
         let facts = NamePlanFacts {
             instance: &worker.instance,
@@ -151,4 +152,10 @@ pub(crate) fn decide(
         plans.push(plan(placed, &published, &claims, rules, &facts));
     }
     plans
+}
+
+/// Whether a set of claims goes in the group that makes what is wanted at its name.
+fn makes_way(worker: &Worker, set: &RecordSet, placed: &[Placed]) -> bool {
+    let (registry, zone) = (&worker.instance.registry, &worker.handle.zone);
+    placed.iter().any(|placed| registry.makes_way(zone, set, &placed.set.key, &*worker.instance))
 }

@@ -88,3 +88,45 @@ async fn the_holder_of_a_cname_keeps_its_name_until_it_stops_asking() {
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
 }
+
+/// A claim where it was written before 2022, at the name of its record, is no reason against a CNAME there: it goes with what it
+/// speaks for, or alone where that is gone.
+#[tokio::test(start_paused = true)]
+async fn an_old_claim_of_ours_makes_way_for_a_cname() {
+    let claim = "\"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/s\"";
+    let old = format!("n.example TXT {claim}");
+    let typed = format!("aaaa-n.example TXT {claim}");
+    // What stands, and why no CNAME comes there if none does.
+    let cases: &[(&[&str], Option<&str>)] = &[
+        (&["n.example A 192.0.2.1", &old], None),
+        (&["n.example AAAA 2001:db8::1", &typed, &old], None),
+        (&[&old], None),
+        // Another record needs it, somebody else's text stands beside it, it is another owner's.
+        (&["n.example A 192.0.2.1", "n.example MX 10_mail.other.", &old], Some("CnameConflict")),
+        (&["n.example A 192.0.2.1", &format!("{old} hello")], Some("CnameConflict")),
+        (&["n.example A 192.0.2.1", &old.replace("owner=me", "owner=other")], Some("ForeignRecord")),
+    ];
+    for (standing, why) in cases {
+        for split in [false, true] {
+            let world = World::new(&["example"]);
+            if split {
+                world.sim.split();
+            }
+            world.sim.insert(standing);
+            let before = world.sim.records();
+            world.cluster.put("s", &["n.example CNAME t.other."]);
+            let engine = world.start().await;
+            rest(&engine).await;
+            let what = format!("{standing:?}, split: {split}: {:?}", world.sim.all());
+            let old_stands = world.sim.all().iter().any(|line| line.starts_with("n.example 0 TXT"));
+            if let Some(why) = why {
+                assert_eq!(world.sim.records(), before, "{what}");
+                assert!(old_stands && world.reports.has("s", why), "{what}");
+            } else {
+                assert_eq!(world.sim.records(), ["n.example CNAME t.other."], "{what}");
+                assert!(world.sim.all().iter().any(|line| line.starts_with("cname-n.example ")), "{what}");
+                assert_eq!(world.sim.all().len(), 2, "{what}");
+            }
+        }
+    }
+}

@@ -41,6 +41,13 @@ pub(super) fn decorate(view: &View<'_>, groups: Vec<Group>) -> Vec<Result<Group,
     decorated.collect()
 }
 
+/// Whether a set of claims goes when a CNAME comes to its name.
+pub(super) fn makes_way(view: &View<'_>, set: &RecordSet, key: &RecordKey) -> bool {
+    key.rtype == RecordType::Cname
+        && foreign_members(view.rules, set).is_empty()
+        && Draft::empty(view).in_the_way(key).any(|site| site.set.key == set.key)
+}
+
 /// What is added to one group.
 pub(super) struct Draft<'a> {
     pub(super) view: &'a View<'a>,
@@ -139,11 +146,15 @@ impl<'a> Draft<'a> {
 
     /// A CNAME stands alone, so an old-format claim of ours at its very name has to go first.
     fn free_name(&mut self, key: &RecordKey) -> Result<(), String> {
-        let in_the_way = |site: &Site| site.format == Format::Old && site.set.key.name == key.name;
-        for site in self.own_sites(key).filter(in_the_way) {
+        for site in self.in_the_way(key) {
             self.withdraw_claim(key, site)?;
         }
         Ok(())
+    }
+
+    fn in_the_way(&self, key: &RecordKey) -> impl Iterator<Item = Site> + use<> {
+        let name = key.name.clone();
+        self.own_sites(key).filter(move |site| site.format == Format::Old && site.set.key.name == name)
     }
 
     /// Withdraws our member of a set of claims, unless another record needs it.

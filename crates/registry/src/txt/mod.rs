@@ -247,6 +247,10 @@ impl ClaimFormat for TxtRegistry {
         anomaly::anomaly(&self.view(zone, published), set)
     }
 
+    fn makes_way(&self, zone: &Zone, set: &RecordSet, key: &RecordKey, published: &dyn Published) -> bool {
+        decorate::makes_way(&self.view(zone, published), set, key)
+    }
+
     fn collect_stale_claims(
         &self,
         zone: &Zone,
