@@ -306,11 +306,13 @@ impl Truth {
     }
 
     /// Whether somebody else put a record where a claim of the old format stood, which speaks for every type, and the process that takes
-    /// that claim away with its own record could not know of it. It is his then, as it was.
+    /// that claim away with its own record could not know of it. It is his then, as it was. Of a zone that the list of zones left out a
+    /// process knows nothing: an intent that it writes in the zone above, and takes away again, may speak for what stands at the apex below.
     fn came_under_a_claim(&mut self, step: &Judged<'_>) -> bool {
         let at = (step.zone, step.key.clone());
         let ours = matches!(self.last.get(&at), Some((Author::Daemon(_), _)));
-        !ours && step.stood == step.stands && self.is_news(step.daemon, step.zone, step.key)
+        let never_listed = self.missing.contains(&step.zone) && self.last_listing(step.daemon, step.zone).is_none();
+        (!ours || never_listed) && step.stood == step.stands && self.is_news(step.daemon, step.zone, step.key)
     }
 
     /// Whether a create of this process came after everything that stands there now: where creates add, it reads back what it
