@@ -100,7 +100,8 @@ fn keep(worker: &mut Worker, held: BTreeMap<RecordKey, Digest>, kept: Kept) {
     let zone = worker.handle.label();
     let count = i64::try_from(held.len()).unwrap_or(i64::MAX);
     worker.context.metrics.held.get_or_create(&ByZone { zone: zone.clone() }).set(count);
-    let former = worker.context.state.held_hash(&zone);
+    let former =
+        worker.context.state.look(&zone, |state| state.held.as_ref().map(|held| (held.hash.clone(), held.since)));
     if held.is_empty() {
         worker.deletes.nothing_held();
         if former.is_some() {
@@ -109,14 +110,17 @@ fn keep(worker: &mut Worker, held: BTreeMap<RecordKey, Digest>, kept: Kept) {
         return;
     }
     let doubts = kinds.iter().map(|(kind, doubt)| format!("{kind} {doubt}"));
-    let hash = hash(&zone, held.iter().map(|(key, digest)| format!("{key} {digest}")).chain(doubts));
+    let now = worker.context.clock.now();
+    // The same deletes, held another time, are another plan: who approved them then has not seen these.
+    let since = former.as_ref().map_or(now, |(_, since)| *since);
+    let lines = held.iter().map(|(key, digest)| format!("{key} {digest}")).chain(doubts);
+    let hash = hash(&zone, lines.chain([format!("since {}", since.0)]));
     // What an earlier process held is reported again: nobody reads the log of that one.
     let news = worker.deletes.announce(&hash);
-    if former.as_ref() == Some(&hash) && !news {
+    if former.is_some_and(|(former, _)| former == hash) && !news {
         return;
     }
     let text = format!("{} deletes in zone {} are held: {reason}", held.len(), worker.handle.title);
-    let now = worker.context.clock.now();
     let samples: BTreeMap<RecordKey, String> = {
         let view = worker.handle.view();
         let content = |key: &RecordKey| view.find(key).map(|set| set.data.to_string()).unwrap_or_default();
@@ -124,7 +128,6 @@ fn keep(worker: &mut Worker, held: BTreeMap<RecordKey, Digest>, kept: Kept) {
     };
     let held = held.into_iter().map(|(key, digest)| (key, Some(digest))).collect();
     worker.context.state.zone(&zone, |state| {
-        let since = state.held.as_ref().map_or(now, |former| former.since);
         state.held = Some(HeldPlan { hash: hash.clone(), held, samples, reason, since, floor, scope, kinds });
     });
     let now = Instant::now();

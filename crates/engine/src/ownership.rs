@@ -18,7 +18,7 @@ use zonewright_core::listing;
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::Adoptable;
 use zonewright_core::record::{RecordKey, RecordSet};
-use zonewright_core::registry::{OwnershipChange, Published, StaleClaims, holds_claims};
+use zonewright_core::registry::{ClaimAnomaly, OwnershipChange, Published, StaleClaims, holds_claims};
 use zonewright_core::rtype::RecordType;
 use zonewright_core::view::ZoneView;
 use zonewright_core::zone::{Zone, ZoneKey};
@@ -74,10 +74,6 @@ pub struct Scope {
 }
 
 impl Scope {
-    fn counts(&self, zone: &Zone, key: &RecordKey) -> bool {
-        self.managed.contains(&key.rtype) && self.filter.matches(&key.name) && zone.filter.matches(&key.name)
-    }
-
     /// Whether a record at `name`, claimed for `resource`, is meant.
     pub fn selects(&self, name: &DnsName, resource: Option<&str>) -> bool {
         self.select.is_empty() || self.select.iter().any(|selector| selector.selects(name, resource))
@@ -173,6 +169,11 @@ impl InstanceSnapshot {
         Ok(snapshot)
     }
 
+    /// Whether a name counts: for the process, for the instance, and in the zone.
+    fn covers(&self, zone: &Zone, name: &DnsName) -> bool {
+        [&self.scope.filter, &self.instance.filter, &zone.filter].into_iter().all(|filter| filter.matches(name))
+    }
+
     /// The records that count, with whose they are.
     fn records(&self) -> Vec<(&Zone, RecordSet, Ownership)> {
         let registry = &self.instance.registry;
@@ -180,7 +181,7 @@ impl InstanceSnapshot {
             let (zone, view): (&Zone, &ZoneView) = (zone, view);
             let sets = view.sets_of(|rtype| self.scope.managed.contains(&rtype));
             let sets =
-                sets.filter(|set| self.scope.counts(zone, &set.key) && !holds_claims(&**registry, zone, set, self));
+                sets.filter(|set| self.covers(zone, &set.key.name) && !holds_claims(&**registry, zone, set, self));
             sets.map(|set| {
                 let ownership = judge(&registry.claims(zone, &set.key, self), registry.owner());
                 (zone, set, ownership)
@@ -294,6 +295,12 @@ impl InstanceSnapshot {
         let registry = &self.instance.registry;
         let collect = |zone: &Zone, set: &RecordSet| {
             let group = registry.collect_stale_claims(zone, set, StaleClaims::Claims, self)?;
+            let spoke_for = match registry.anomaly(zone, set, self) {
+                Some(ClaimAnomaly::Orphan(keys)) => keys,
+                _ => Vec::new(),
+            };
+            let mut names = spoke_for.iter().map(|key| &key.name).chain([&set.key.name]);
+            names.any(|name| self.covers(zone, name)).then_some(())?;
             Some(self.action(zone, format!("{}  a claim without a record", group.headline()), group))
         };
         let outside = |zone: &Zone| {
@@ -302,7 +309,8 @@ impl InstanceSnapshot {
                 let text = format!("- {}  a claim without a record", key(&group));
                 self.action(zone, text, group)
             };
-            registry.leftovers(zone, self).into_iter().map(action).collect::<Vec<_>>()
+            let counts = |group: &Group| group.stored.iter().all(|step| self.covers(zone, &step.key().name));
+            registry.leftovers(zone, self).into_iter().filter(counts).map(action).collect::<Vec<_>>()
         };
         let of = |(zone, view)| -> Vec<Action> {
             let (zone, view): (&Zone, &ZoneView) = (zone, view);

@@ -114,6 +114,6 @@ fn left_out(key: &RecordKey, log: &OnceLog) {
         &format!("left out {key}"),
         &format!("left {key} out of its answer to POST /adjustendpoints"),
         "lets a provider leave out what it cannot hold",
-        "it counts as not wanted; the log of the provider may say why",
+        "what is published for it stays, and its object is told; the log of the provider may say why",
     );
 }

@@ -231,6 +231,7 @@ impl Provider for Webhook {
         }
         let mut asked = Vec::with_capacity(sets.len());
         let mut adjusted: Vec<Vec<RecordSet>> = Vec::with_capacity(sets.len());
+        const LEFT_OUT: &str = "the webhook left it out of its answer to POST /adjustendpoints; its log may say why";
         for (from, set) in sets.iter().enumerate() {
             match encode(set, Quoting::Bare) {
                 Ok(endpoint) => {
@@ -253,7 +254,13 @@ impl Provider for Webhook {
                 }
             }
         }
-        adjusted.into_iter().map(|sets| Adjustment::As { sets, notes: Vec::new() }).collect()
+        let adjusted = adjusted.into_iter();
+        adjusted
+            .map(|sets| match sets.is_empty() {
+                true => Adjustment::Refused(LEFT_OUT.to_owned()),
+                false => Adjustment::As { sets, notes: Vec::new() },
+            })
+            .collect()
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {

@@ -139,11 +139,6 @@ impl State {
         self.lock().document.pins()
     }
 
-    /// The hash of the held plan of a zone.
-    pub(crate) fn held_hash(&self, zone: &str) -> Option<String> {
-        self.lock().document.zones.get(zone)?.held.as_ref().map(|held| held.hash.clone())
-    }
-
     /// Every held plan, by zone.
     pub(crate) fn held(&self) -> Vec<(String, HeldPlan)> {
         let held = |(zone, state): (&String, &ZoneState)| Some((zone.clone(), state.held.clone()?));

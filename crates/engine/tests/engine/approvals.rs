@@ -224,3 +224,35 @@ async fn an_approval_accepts_doubt_about_no_other_kind() {
         assert_eq!(engine.health().is_ready(), nodes.is_none(), "{:?}", engine.health());
     }
 }
+
+/// What is written beside the state while nothing is held, or is still there when a state is lost, approves nothing later.
+#[tokio::test(start_paused = true)]
+async fn an_approval_that_was_left_standing_approves_nothing_later() {
+    let (world, engine) = all_held(60).await;
+    let hash = held(&engine, 0);
+    engine.approve(&hash).unwrap();
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), Vec::<String>::new());
+    // A second person approves what went a moment ago. The objects come back.
+    world.store.approvals.lock().unwrap().insert(hash);
+    after(&engine, Duration::from_mins(1)).await;
+    put(&world, 0, 60);
+    after(&engine, Duration::from_hours(30)).await;
+    world.cluster.vanish_all();
+    after(&engine, Duration::from_mins(5)).await;
+    assert_eq!(world.sim.records().len(), 60);
+    // The one that let them go is still there when the state cannot be read.
+    let hash = held(&engine, 0);
+    world.store.approvals.lock().unwrap().insert(hash);
+    after(&engine, Duration::from_secs(11)).await;
+    assert_eq!(world.sim.records(), Vec::<String>::new());
+    put(&world, 0, 60);
+    after(&engine, Duration::from_hours(30)).await;
+    engine.stop().await;
+    world.store.unreadable.store(true, Ordering::SeqCst);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    after(&engine, Duration::from_mins(5)).await;
+    assert_eq!(world.sim.records().len(), 60);
+}

@@ -7,11 +7,14 @@ use std::time::Duration;
 use zonewright_core::choice::Chooser;
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
+use zonewright_core::registry::OwnershipChange;
 use zonewright_core::zone::InstanceId;
+use zonewright_engine::ownership::Proposal;
 use zonewright_engine::{Config, Engine, Instance};
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
-use crate::sim::{Fault, Sim, World, after, rest};
+use crate::ownership::{KEPT, Shop};
+use crate::sim::{Fault, Sim, World, after, rest, set};
 
 /// An instance with a zone `example` of its own.
 fn instance(id: &str) -> (Arc<Sim>, Instance) {
@@ -143,4 +146,31 @@ async fn the_brake_counts_over_both() {
     let left = twins.public.records().len() + twins.internal.records().len();
     assert!(left >= 60 - 6, "8 deletes, 4 in each zone, are more than 6 and a tenth of 60: {left} of 60 stand");
     engine.stop().await;
+}
+
+/// Two instances share a zone and an owner, and each has names of its own. A command for one of them leaves those of the other alone,
+/// also their claims without a record.
+#[tokio::test(start_paused = true)]
+async fn a_command_for_an_instance_leaves_the_names_of_the_others_alone() {
+    for kept in KEPT {
+        let shop = Shop::new(kept);
+        for zone in ["a", "b"] {
+            let (stays, goes) = (format!("x.{zone}.example A 192.0.2.1"), format!("y.{zone}.example A 192.0.2.2"));
+            shop.world.cluster.put(zone, &[&stays, &goes]);
+        }
+        let engine = shop.start().await;
+        engine.stop().await;
+        for name in ["y.a.example", "y.b.example"] {
+            shop.world.sim.remove(&set(&format!("{name} A 192.0.2.2")).key);
+        }
+        let filter = DomainFilter::plain(&["a.example".to_owned()], &[]);
+        let estate = shop.estate_of("me", Config::default().managed, filter).await;
+        let (drained, released) = (estate.drain(), estate.hand_over(&OwnershipChange::Disown));
+        let of = |proposal: &Proposal, name: &str| {
+            proposal.actions.iter().filter(|action| action.text.contains(name)).count()
+        };
+        assert_eq!((of(&drained, "x.a.example"), of(&drained, "y.a.example")), (1, 1), "{kept:?}: {drained}");
+        assert_eq!((of(&drained, "b.example"), of(&released, "b.example")), (0, 0), "{kept:?}: {drained}{released}");
+        assert_eq!(released.actions.len(), 1, "{kept:?}: {released}");
+    }
 }

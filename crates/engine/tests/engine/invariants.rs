@@ -168,7 +168,8 @@ async fn an_approval_beside_the_state_counts_once() {
     after(&engine, Duration::from_hours(2)).await;
     world.cluster.vanish_all();
     after(&engine, Duration::from_mins(5)).await;
-    assert_eq!((world.sim.records().len(), engine.plans()[0].1.hash.clone()), (60, hash));
+    assert_eq!(world.sim.records().len(), 60);
+    assert_ne!(engine.plans()[0].1.hash, hash, "it is another plan");
 }
 
 /// 2: the brake holds, reports, and sends what is approved.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use zonewright_core::RecordType;
 use zonewright_core::change::Outcome;
+use zonewright_core::filter::DomainFilter;
 use zonewright_core::registry::{OwnershipChange, Registry};
 use zonewright_core::testing::documents::MemoryDocuments;
 use zonewright_core::zone::InstanceId;
@@ -64,10 +65,20 @@ impl Shop {
     }
 
     pub(crate) async fn estate_with(&self, owner: &str, managed: BTreeSet<RecordType>) -> InstanceSnapshot {
+        self.estate_of(owner, managed, DomainFilter::default()).await
+    }
+
+    /// The same for an instance with a filter of its own.
+    pub(crate) async fn estate_of(
+        &self,
+        owner: &str,
+        managed: BTreeSet<RecordType>,
+        filter: DomainFilter,
+    ) -> InstanceSnapshot {
         let bare = self.world.sim.clone();
         let provider = Layers::new(InstanceId::from("sim")).around(bare, &Arc::new(Metrics::default()));
         let (id, registry) = (InstanceId::from("sim"), self.registry(owner));
-        let instance = Instance::new(id, provider, registry);
+        let instance = Instance { filter, ..Instance::new(id, provider, registry) };
         let config = zonewright_engine::Config::default();
         let scope = Scope { filter: config.filter, managed, select: Vec::new() };
         InstanceSnapshot::read(instance, scope).await.unwrap()
