@@ -34,8 +34,14 @@ pub(crate) fn approve(context: &EngineContext, hash: &str) -> Option<(String, us
 }
 
 /// A delete was approved since nobody asked for its record. Where somebody does again, before it was done, that is over: if the
-/// object goes once more, that is another delete. `names` were planned, and of them `deletes` are to go.
-pub(crate) fn end_of_what_came_back(worker: &Worker, names: &[DnsName], deletes: &RoundDeletes) {
+/// object goes once more, that is another delete. `names` were planned, these records are `wanted` there as the provider publishes them
+/// (a host name as aliases, say), and `deletes` are to go.
+pub(crate) fn end_of_what_came_back(
+    worker: &Worker,
+    names: &[DnsName],
+    wanted: &BTreeSet<RecordKey>,
+    deletes: &RoundDeletes,
+) {
     let (state, zone) = (&worker.context.state, worker.handle.label());
     if state.look(&zone, |state| state.approvals.is_empty()) {
         return;
@@ -46,7 +52,8 @@ pub(crate) fn end_of_what_came_back(worker: &Worker, names: &[DnsName], deletes:
         state.approvals.iter().flat_map(|approval| approval.open.keys()).filter(kept).cloned().collect()
     });
     let desired_state = worker.context.desired_state();
-    back.retain(|key| desired_state.table.at(&key.name).endpoints.iter().any(|one| one.key() == *key));
+    let asks = |key: &RecordKey| desired_state.table.at(&key.name).endpoints.iter().any(|one| one.key() == *key);
+    back.retain(|key| wanted.contains(key) || asks(key));
     drop(desired_state);
     if !back.is_empty() {
         state.zone(&zone, |state| state.spend(&back));

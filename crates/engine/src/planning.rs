@@ -72,17 +72,17 @@ pub(crate) async fn prepare(
     deletes: &mut RoundDeletes,
     busy: Option<&BTreeSet<DnsName>>,
 ) -> Result<Piece> {
-    let plans = plan(worker, names, round).await?;
+    let (plans, wanted) = plan(worker, names, round).await?;
     let surveys = !matches!(round.goal, Goal::Deletes(_) | Goal::Early);
     let claims = if surveys { claims(worker, names, round.capability, &plans) } else { Vec::new() };
     let groups = match round.goal {
         Goal::Whole(before) => {
-            let (mut groups, counted) = gather(worker, names, plans, deletes);
+            let (mut groups, counted) = gather(worker, names, plans, &wanted, deletes);
             let go = brake(worker, deletes, before).await;
             groups.extend(passing(counted, &go));
             groups
         }
-        Goal::Survey => gather(worker, names, plans, deletes).0,
+        Goal::Survey => gather(worker, names, plans, &wanted, deletes).0,
         Goal::Early => {
             plans.into_iter().flat_map(|plan| plan.groups).map(|planned| planned.group).filter(takes_nothing).collect()
         }
@@ -131,8 +131,13 @@ fn takes_nothing(group: &Group) -> bool {
     group.records().all(|step| !matches!(step.change, Change::Delete { .. }))
 }
 
-/// Plans names, without what a contest or a pin does not allow.
-async fn plan(worker: &mut Worker, names: &[DnsName], round: RoundTerms<'_>) -> Result<Vec<NamePlan>> {
+/// Plans names, without what a contest or a pin does not allow. With the keys of what is wanted there as the provider publishes it,
+/// where an approval may depend on it.
+async fn plan(
+    worker: &mut Worker,
+    names: &[DnsName],
+    round: RoundTerms<'_>,
+) -> Result<(Vec<NamePlan>, BTreeSet<RecordKey>)> {
     let mut all = Drafts::default();
     for (number, part) in names.chunks(AT_A_TIME).enumerate() {
         if number > 0 {
@@ -162,6 +167,11 @@ async fn plan(worker: &mut Worker, names: &[DnsName], round: RoundTerms<'_>) -> 
         }
         worker.context.report(notes.into_iter().chain(adjusted));
     }
+    let mut wanted = BTreeSet::new();
+    if !worker.context.state.look(&worker.handle.label(), |state| state.approvals.is_empty()) {
+        wanted.extend(placed.iter().flat_map(|(_, placed)| placed).map(|placed| placed.set.key.clone()));
+        wanted.extend(unmet.values().flatten().map(|wanted| wanted.key.clone()));
+    }
     let mut plans = Vec::with_capacity(placed.len());
     for (number, part) in placed.chunks(AT_A_TIME).enumerate() {
         if number > 0 {
@@ -171,7 +181,7 @@ async fn plan(worker: &mut Worker, names: &[DnsName], round: RoundTerms<'_>) -> 
     }
     contested::restrain(worker, &mut plans);
     pinning::restrain(worker, names, &mut plans);
-    Ok(plans)
+    Ok((plans, wanted))
 }
 
 /// Groups that change claims alone: what unfinished writes left behind, and what is adopted. Notes what is to be moved.
@@ -192,6 +202,7 @@ fn gather(
     worker: &mut Worker,
     names: &[DnsName],
     plans: Vec<NamePlan>,
+    wanted: &BTreeSet<RecordKey>,
     deletes: &mut RoundDeletes,
 ) -> (Vec<Group>, Vec<PlannedGroup>) {
     let (mut skips, mut groups) = (Vec::new(), Vec::new());
@@ -202,7 +213,7 @@ fn gather(
     skipped(worker, names, &skips);
     deletes.withhold(skips.iter().filter(|skip| is_withheld(skip)), &worker.context.desired_state().evidence);
     let taken = deletes.take(groups);
-    approvals::end_of_what_came_back(worker, names, deletes);
+    approvals::end_of_what_came_back(worker, names, wanted, deletes);
     taken
 }
 

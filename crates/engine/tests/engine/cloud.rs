@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zonewright_conformance::cloud::{Cloud, CloudAccount, OPTIONS};
+use zonewright_conformance::provider::{Fault, Service as _};
 use zonewright_core::record::{Routing, SetId};
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{RecordKey, RecordSet, RecordType};
@@ -370,5 +371,41 @@ async fn a_foreign_claim_of_another_kind_stays_and_is_reported_to_the_object() {
     after(&engine, Duration::from_mins(1)).await;
     assert_eq!(cloud.dump(), [theirs]);
     assert!(world.reports.has("a", "ClaimRefused"));
+    engine.stop().await;
+}
+
+/// The same holds where the provider publishes what is asked for under other types: a host name as aliases. An approval that was not used
+/// ends when the objects are back.
+#[tokio::test(start_paused = true)]
+async fn an_approval_of_aliases_ends_when_their_objects_come_back() {
+    let (cloud, account, instance) = cloud("one", "example");
+    let world = World::new(&[]);
+    let put = || {
+        for n in 0..30 {
+            world.cluster.put(&format!("lb{n}"), &[&format!("n{n}.example CNAME lb.test"), "prop:alias=true"]);
+        }
+    };
+    let vanish = || (0..30).for_each(|n| world.cluster.vanish(&format!("lb{n}")));
+    world.cluster.put("stays", &["stays.example A 192.0.2.1"]);
+    put();
+    let engine = start(&world, vec![instance]).await;
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(shown(&cloud).len(), 61);
+    vanish();
+    rest(&engine).await;
+    let hash = engine.plans()[0].1.hash.clone();
+    // The service answers nothing until the objects are back.
+    account.fail(0, Fault::Broken, usize::MAX);
+    engine.approve(&hash).unwrap();
+    after(&engine, Duration::from_mins(2)).await;
+    put();
+    after(&engine, Duration::from_secs(1)).await;
+    account.heal();
+    after(&engine, Duration::from_mins(20)).await;
+    let written = cloud.dump();
+    assert_eq!(shown(&cloud).len(), 61);
+    vanish();
+    after(&engine, Duration::from_mins(5)).await;
+    assert_eq!(cloud.dump(), written, "{:?}", engine.plans());
     engine.stop().await;
 }
