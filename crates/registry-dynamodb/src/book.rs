@@ -37,6 +37,8 @@ pub(crate) struct Book {
     rows: RwLock<Rows>,
     changes: std::sync::Mutex<Changes>,
     state: Mutex<TableState>,
+    /// The other zones in which a record of a group under way stands, where its row names none.
+    elsewhere: std::sync::Mutex<HashMap<(ZoneKey, RecordKey), BTreeSet<String>>>,
     /// Numbers whoever asks for a reading, and each reading, in the order in which they come.
     turns: AtomicU64,
 }
@@ -65,7 +67,8 @@ struct TableState {
 impl Book {
     pub(crate) fn new(me: OwnerId, table: Table, cache: Duration) -> Self {
         let (rows, changes, state) = (RwLock::default(), std::sync::Mutex::default(), Mutex::default());
-        Self { me, table, cache, rows, changes, state, turns: AtomicU64::default() }
+        let elsewhere = std::sync::Mutex::default();
+        Self { me, table, cache, rows, changes, state, elsewhere, turns: AtomicU64::default() }
     }
 
     pub(crate) fn table(&self) -> &str {
@@ -74,6 +77,17 @@ impl Book {
 
     pub(crate) fn rows(&self) -> RwLockReadGuard<'_, Rows> {
         self.rows.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers, until a group that takes the record away is closed, where else a record stands whose row names no zone.
+    pub(crate) fn stands_elsewhere(&self, zone: &ZoneKey, record: &RecordKey, elsewhere: BTreeSet<String>) {
+        let mut known = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = (zone.clone(), record.clone());
+        if elsewhere.is_empty() {
+            known.remove(&at);
+        } else {
+            known.insert(at, elsewhere);
+        }
     }
 
     /// What others have changed in the rows of the zone's names since this was last asked.
@@ -129,7 +143,7 @@ impl Book {
         let rows = self.rows();
         let found = rows.only(&canonical).ok().flatten().filter(|found| found.row.owner == self.me)?;
         let (key, owner) = (found.key.to_owned(), self.me.clone());
-        Some(match found.row.without_zone(zone) {
+        Some(match found.row.without_zone(zone, &BTreeSet::new()) {
             Some(row) => Write::Update { key, owner, row },
             None => Write::Delete { key, owner },
         })
@@ -308,8 +322,11 @@ impl Book {
         let rows = self.rows();
         let close = |effect: super::claim_effect::ClaimEffect<'_>| {
             // A group that was never opened has nothing to close.
-            let before = state.before.remove(&(zone.key.clone(), effect.key().clone()))?;
-            effect.closing(&self.me, zone.key.zone.as_str(), &rows, before.as_ref(), applied)
+            let at = (zone.key.clone(), effect.key().clone());
+            let before = state.before.remove(&at)?;
+            let known = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner).remove(&at);
+            let elsewhere = known.unwrap_or_default();
+            effect.closing(&self.me, zone.key.zone.as_str(), &rows, (before.as_ref(), &elsewhere), applied)
         };
         effects(group, &self.me).into_iter().filter_map(close).collect()
     }
@@ -351,7 +368,11 @@ impl Book {
                 Outcome::Unknown(_) => {
                     let keys =
                         effects(group, &self.me).into_iter().map(|effect| (zone.key.clone(), effect.key().clone()));
-                    keys.for_each(|key| drop(state.before.remove(&key)));
+                    let mut elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+                    keys.for_each(|key| {
+                        state.before.remove(&key);
+                        elsewhere.remove(&key);
+                    });
                 }
             }
         }

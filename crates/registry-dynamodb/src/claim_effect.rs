@@ -164,13 +164,14 @@ impl ClaimEffect<'_> {
         }
     }
 
-    /// What is to be written once it is known whether it took effect. `before` is the row before it was opened.
+    /// What is to be written once it is known whether it took effect. `before` is the row before it was opened, with the other zones in
+    /// which the record stands.
     pub(crate) fn closing(
         &self,
         me: &OwnerId,
         zone: &str,
         rows: &Rows,
-        before: Option<&Row>,
+        (before, elsewhere): (Option<&Row>, &BTreeSet<String>),
         applied: bool,
     ) -> Option<Write> {
         // Whatever cannot be read, or is not ours any more, is left alone.
@@ -183,7 +184,9 @@ impl ClaimEffect<'_> {
             (Self::Return { .. }, false) => Some(before?.clone()),
             (_, false) => row.undone(zone, before),
             (Self::Stand { resource, labels, .. }, true) => Some(row.settled(zone, *resource, labels)),
-            (Self::Go { .. } | Self::Give { owner: None, .. } | Self::End { .. }, true) => row.without_zone(zone),
+            (Self::Go { .. } | Self::Give { owner: None, .. } | Self::End { .. }, true) => {
+                row.without_zone(zone, elsewhere)
+            }
             (Self::Give { owner: Some(owner), .. }, true) => Some(row.given(owner)),
         };
         let (key, owner) = (key.to_owned(), me.clone());

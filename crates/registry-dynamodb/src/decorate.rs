@@ -4,6 +4,7 @@
 //! why one cannot be carried out. Rows are no records, so nothing is added for them: they are written when a group is
 //! prepared. What is added is the end of TXT records that claim the same records: whatever is changed moves into the table.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use zonewright_core::change::{Change, Group, Precondition, Role, Step, StoreStep};
@@ -54,6 +55,20 @@ impl View<'_> {
     fn here(&self, key: &RecordKey) -> Option<RecordSet> {
         let (zone, set) = self.published.find(&self.zone.key, key)?;
         (zone == self.zone.key).then_some(set)
+    }
+
+    /// The other zones in which a record stands, or may stand since they are not read yet, if its row is ours and names no zone.
+    pub(crate) fn elsewhere(&self, key: &RecordKey) -> BTreeSet<String> {
+        let found = key::text(key).ok().and_then(|key| self.rows.only(&key).ok().flatten());
+        if !found.is_some_and(|found| found.row.owner == *self.me && found.row.is_everywhere()) {
+            return BTreeSet::new();
+        }
+        let above = std::iter::successors(Some(key.name.clone()), DnsName::parent);
+        let zones = above.flat_map(|name| self.published.zones_at(&name));
+        let others = zones.filter(|(zone, _)| zone.key != self.zone.key);
+        let stands = |zone: &ZoneKey| self.published.find(zone, key).is_some_and(|(holder, _)| holder == *zone);
+        let holds = others.filter(|(zone, complete)| !complete || stands(&zone.key));
+        holds.map(|(zone, _)| zone.key.zone.as_str().to_owned()).collect()
     }
 
     fn row_confirmed(&self, zone: &ZoneKey, key: &RecordKey) -> bool {

@@ -36,7 +36,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use zonewright_core::change::{Group, Outcome};
+use zonewright_core::change::{Change, Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
 use zonewright_core::record::SetId;
 use zonewright_core::registry::{
@@ -129,6 +129,11 @@ impl ClaimFormat for DynamoRegistry {
     ) -> Vec<Result<Group, (Group, Dropped)>> {
         let rows = self.book.rows();
         let view = self.view(&rows, zone, published);
+        for step in groups.iter().flat_map(Group::records) {
+            if let Change::Delete { from } = &step.change {
+                self.book.stands_elsewhere(&zone.key, &from.key, view.elsewhere(&from.key));
+            }
+        }
         groups.into_iter().map(|group| view.decorate(group)).collect()
     }
 
@@ -160,7 +165,12 @@ impl ClaimFormat for DynamoRegistry {
         change: &OwnershipChange,
         published: &dyn Published,
     ) -> Result<Option<Group>, Dropped> {
-        self.view(&self.book.rows(), zone, published).assign(record, change)
+        let rows = self.book.rows();
+        let view = self.view(&rows, zone, published);
+        if *change == OwnershipChange::Disown {
+            self.book.stands_elsewhere(&zone.key, &record.key, view.elsewhere(&record.key));
+        }
+        view.assign(record, change)
     }
 }
 

@@ -120,11 +120,12 @@ impl Row {
         next.has_rights().then_some(next)
     }
 
-    /// The record in `zone` is gone, or is ours no longer. `None` if no right is left. A row that speaks for all zones goes.
-    pub(crate) fn without_zone(&self, zone: &str) -> Option<Self> {
+    /// The record in `zone` is gone, or is ours no longer. `None` if no right is left. A row that speaks for all zones speaks from now
+    /// on for those of `elsewhere` alone, in which the record stands too.
+    pub(crate) fn without_zone(&self, zone: &str, elsewhere: &BTreeSet<String>) -> Option<Self> {
         let mut next = self.clone();
         next.open.remove(zone);
-        next.zones.as_mut()?.remove(zone);
+        next.zones.get_or_insert_with(|| elsewhere.clone()).remove(zone);
         next.has_rights().then_some(next)
     }
 
@@ -225,7 +226,10 @@ mod tests {
         assert_eq!(row.resource.as_deref(), Some("service/default/web"));
         assert_eq!(row.written(), labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect());
         assert!(row.speaks("any", None) && row.is_confirmed("any"), "it speaks in every zone");
-        assert_eq!(row.without_zone("any"), None);
+        assert_eq!(row.without_zone("any", &BTreeSet::new()), None);
+        let elsewhere = BTreeSet::from(["other".to_owned()]);
+        let rest = row.without_zone("any", &elsewhere).unwrap();
+        assert!(rest.is_confirmed("other") && !rest.speaks("any", None), "it is narrowed to where the record stands");
     }
 
     #[test]
@@ -245,7 +249,7 @@ mod tests {
             settled.speaks("z 1%", Some(&two)) && settled.speaks("z 1%", None) && !settled.speaks("z2", Some(&one))
         );
         assert_eq!(settled.resource.as_deref(), Some("r"));
-        assert_eq!(settled.without_zone("z 1%"), None, "with its last zone it goes");
+        assert_eq!(settled.without_zone("z 1%", &BTreeSet::new()), None, "with its last zone it goes");
     }
 
     #[test]
@@ -255,7 +259,7 @@ mod tests {
         let both = first.opened("z2", digests(&[&one])).settled("z2", None, &vec![]);
         assert!(both.is_confirmed("z1") && both.is_confirmed("z2"));
         assert_eq!(both.other_zones("z1"), ["z2"]);
-        assert_eq!(both.without_zone("z2"), Some(first.clone()));
+        assert_eq!(both.without_zone("z2", &BTreeSet::new()), Some(first.clone()));
         assert_eq!(first.opened("z2", digests(&[&one])).undone("z2", Some(&first)), Some(first.clone()));
         let going = first.opened("z1", digests(&[&one]));
         assert!(!going.speaks("z1", None), "the record of a delete that was begun is gone: no right is left");

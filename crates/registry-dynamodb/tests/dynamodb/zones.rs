@@ -2,7 +2,7 @@
 
 use zonewright_core::change::Outcome;
 use zonewright_core::claim::Ownership;
-use zonewright_core::registry::ClaimStore as _;
+use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, OwnershipChange};
 
 use crate::support::*;
 
@@ -77,4 +77,42 @@ async fn a_row_of_external_dns_speaks_in_every_zone() {
     }
     zones.carry(&registry, "public", update(WWW, OTHER)).await.unwrap();
     assert_eq!(zones_label(&service), ["everywhere"], "an update does not narrow it");
+}
+
+/// The first record of such a row that goes, or is released, leaves the other's claim: in a row that names its zone from then on.
+#[tokio::test]
+async fn a_row_of_external_dns_stays_for_the_other_zones_of_its_record() {
+    for released in [false, true] {
+        let service = service();
+        service.put(TABLE, row("www.example#A#", "me"));
+        let registry = loaded(&service, "me").await;
+        let mut zones = Zones::new(&["public", "private"]);
+        zones.put("public", set(WWW));
+        zones.put("private", set(OTHER));
+        let ends = async |zones: &mut Zones, zone: &str, line: &str| {
+            if released {
+                let change = OwnershipChange::Disown;
+                let group = registry.assign(&zones.zone(zone), &set(line), &change, zones).unwrap().unwrap();
+                zones.hand_over(&registry, zone, group).await.unwrap();
+            } else {
+                zones.carry(&registry, zone, delete(line)).await.unwrap();
+            }
+        };
+        ends(&mut zones, "public", WWW).await;
+        assert_eq!(zones_label(&service), ["private"], "released: {released}");
+        assert!(zones.is_ours(&registry, "private", OTHER));
+        // What others make in the first zone is theirs.
+        zones.put("public", set(WWW));
+        assert_eq!(zones.whose(&registry, "public", WWW), Ownership::Unclaimed);
+        ends(&mut zones, "private", OTHER).await;
+        assert_eq!(zones_label(&service), Vec::<String>::new(), "released: {released}");
+    }
+    // Where it stands in one zone alone the row goes with it.
+    let service = service();
+    service.put(TABLE, row("www.example#A#", "me"));
+    let registry = loaded(&service, "me").await;
+    let mut zones = Zones::new(&["public", "private"]);
+    zones.put("public", set(WWW));
+    zones.carry(&registry, "public", delete(WWW)).await.unwrap();
+    assert_eq!(zones_label(&service), Vec::<String>::new());
 }
