@@ -10,6 +10,7 @@ use std::sync::Arc;
 use tracing::warn;
 use zonewright_core::capability::Capability;
 use zonewright_core::change::{Change, Group, Step};
+use zonewright_core::claim_text::reads_as_claim;
 use zonewright_core::contend::Wanted;
 use zonewright_core::endpoint::{
     Endpoint, EndpointExtras, Labels, Note, ObjectRef, Origin, Sharing, Targets, TypeMeta, Uid,
@@ -86,7 +87,7 @@ impl<'a> Places<'a> {
         }
         let name = bundle.name.as_ref().ok_or_else(|| invalid(format!("{:?} is no domain name", bundle.said)))?;
         if !self.scope.takes(name) {
-            return Err(invalid(format!("{name} is outside of the domain filter of this server")));
+            return Err(outside(name));
         }
         if let Some(endpoint) = bundle.forged() {
             let text = format!(
@@ -98,6 +99,12 @@ impl<'a> Places<'a> {
         let mut groups = Vec::new();
         for (place, pairs) in self.pairs(bundle)? {
             let steps: Vec<Step> = pairs.into_values().filter_map(Pair::step).collect();
+            // A claim may stand beside the names of the filter, and what it stands for may not.
+            if let Some(step) =
+                steps.iter().find(|step| !self.scope.takes(&step.change.key().name) && !is_of_claims(step))
+            {
+                return Err(outside(&step.change.key().name));
+            }
             if !steps.is_empty() {
                 let empty = Group { name: name.clone(), steps, stored: vec![], requires: vec![], objects: vec![] };
                 groups.push(in_order((place, empty)));
@@ -211,6 +218,16 @@ impl Pair {
 
 fn ids(zones: &[(usize, &Zone)]) -> Vec<ZoneId> {
     zones.iter().map(|(_, zone)| zone.key.zone.clone()).collect()
+}
+
+fn outside(name: &DnsName) -> Objection {
+    invalid(format!("{name} is outside of the domain filter of this server"))
+}
+
+/// Whether all that goes and comes reads as ownership records.
+fn is_of_claims(step: &Step) -> bool {
+    let mut sets = step.change.from().into_iter().chain(step.change.to());
+    sets.all(|set| set.data.as_records().iter().all(reads_as_claim))
 }
 
 fn said(notes: Vec<Note>) -> String {

@@ -230,6 +230,28 @@ fn what_cannot_be_done_is_said_and_takes_its_name_along() {
     );
 }
 
+/// Whatever a request calls it: the other side of an update, or the claim of a name inside.
+#[test]
+fn nothing_outside_of_the_filter_is_changed_but_a_claim() {
+    let (inside, out) = (a("a.test", "192.0.2.1"), a("x.out.test", "192.0.2.1"));
+    let text = |targets: &str| {
+        format!(
+            r#"{{"dnsName":"x.out.test","recordType":"TXT","targets":[{targets}],"labels":{{"ownedRecord":"a.test"}}}}"#
+        )
+    };
+    let claim = r#""heritage=external-dns,external-dns/owner=me""#;
+    let denied = "a.test! Invalid: x.out.test is outside of the domain filter of this server";
+    check(&format!(r#"{{"updateOld":[{out}],"updateNew":[{inside}]}}"#), &[denied]);
+    for list in ["create", "delete"] {
+        check(&format!(r#"{{"{list}":[{}]}}"#, text(r#""v=spf1 -all""#)), &[denied]);
+        check(&format!(r#"{{"{list}":[{}]}}"#, text(&format!(r#"{claim},"v=spf1 -all""#))), &[denied]);
+    }
+    check(
+        &format!(r#"{{"create":[{}]}}"#, text(claim)),
+        &["test: + x.out.test TXT \"heritage=external-dns,external-dns/owner=me\""],
+    );
+}
+
 #[test]
 fn wanted_sets_are_lowered_to_what_the_zone_holds() {
     let two = |rtype: &str, one: &str, other: &str| {
