@@ -219,6 +219,17 @@ pub enum Precondition {
     NameNotInUse(DnsName),
 }
 
+impl Precondition {
+    /// The name that it speaks of.
+    pub fn name(&self) -> &DnsName {
+        match self {
+            Self::Exact(set) => &set.key.name,
+            Self::Absent(key) => &key.name,
+            Self::NameNotInUse(name) => name,
+        }
+    }
+}
+
 /// The changes that stand or fall together: a record, its claim, and for a change of type the old record and claim too.
 ///
 /// ```

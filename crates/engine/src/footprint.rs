@@ -17,11 +17,7 @@ pub(crate) fn touches(group: &Group, names: &BTreeSet<DnsName>) -> bool {
 
 /// The names that a group changes or rests on.
 pub(crate) fn names_of(group: &Group) -> impl Iterator<Item = &DnsName> {
-    let required = group.requires.iter().map(|precondition| match precondition {
-        Precondition::Exact(set) => &set.key.name,
-        Precondition::Absent(key) => &key.name,
-        Precondition::NameNotInUse(name) => name,
-    });
+    let required = group.requires.iter().map(Precondition::name);
     let claimed = group.stored.iter().map(|step| &step.key().name);
     group.changes().map(|change| &change.key().name).chain(claimed).chain(required)
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use tokio::time::Instant;
-use zonewright_core::change::{Change, Group, Step};
+use zonewright_core::change::{Change, Group, Precondition, Step};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::filter::DomainFilter;
@@ -294,13 +294,16 @@ impl InstanceSnapshot {
     fn orphans(&self) -> Vec<Action> {
         let registry = &self.instance.registry;
         let collect = |zone: &Zone, set: &RecordSet| {
-            let group = registry.collect_stale_claims(zone, set, StaleClaims::Claims, self)?;
+            let mut group = registry.collect_stale_claims(zone, set, StaleClaims::Claims, self)?;
             let spoke_for = match registry.anomaly(zone, set, self) {
                 Some(ClaimAnomaly::Orphan(keys)) => keys,
                 _ => Vec::new(),
             };
             let mut names = spoke_for.iter().map(|key| &key.name).chain([&set.key.name]);
             names.any(|name| self.covers(zone, name)).then_some(())?;
+            // A listing may have lacked its end.
+            let here = spoke_for.iter().filter(|key| key.name.is_within(&zone.name)).cloned();
+            group.requires.extend(here.map(Precondition::Absent));
             Some(self.action(zone, format!("{}  a claim without a record", group.headline()), group))
         };
         let outside = |zone: &Zone| {

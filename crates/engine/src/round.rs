@@ -210,7 +210,9 @@ impl<'a> Round<'a> {
     /// Where writes cannot be conditional, the zone is read right before it is changed.
     async fn read_before(&mut self, prepared: Prepared) -> Prepared {
         let first = self.capability.preconditions.read_first();
-        let (doubtful, mut sure) = prepared.split(|group| first || is_of_intents(group));
+        // A claim outside of the zone that a record gets without being changed has no condition there.
+        let taken = |group: &Group| group.changes_nothing() && !group.stored.is_empty();
+        let (doubtful, mut sure) = prepared.split(|group| first || is_of_intents(group) || taken(group));
         if doubtful.is_empty() {
             return sure;
         }

@@ -64,11 +64,7 @@ pub fn reading(groups: &[Group]) -> (BTreeSet<DnsName>, Wholes) {
 
 /// The names of what groups demand of the zone besides the old sides of their changes.
 fn required(groups: &[Group]) -> impl Iterator<Item = DnsName> + '_ {
-    groups.iter().flat_map(|group| &group.requires).map(|precondition| match precondition {
-        Precondition::Exact(set) => set.key.name.clone(),
-        Precondition::Absent(key) => key.name.clone(),
-        Precondition::NameNotInUse(name) => name.clone(),
-    })
+    groups.iter().flat_map(|group| &group.requires).map(|precondition| precondition.name().clone())
 }
 
 /// Whether neither side is an item of a set.

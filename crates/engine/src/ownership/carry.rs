@@ -2,12 +2,21 @@
 //!
 //! In: actions as they were shown, and the journal of the daemon that looks after the zones. Out: the outcome of each.
 
-use zonewright_core::change::{Group, Outcome};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use zonewright_core::capability::Preconditions;
+use zonewright_core::change::{Group, Outcome, Precondition, StoreEffect};
 use zonewright_core::claim::judge;
 use zonewright_core::error::{Error, ErrorKind};
+use zonewright_core::name::DnsName;
+use zonewright_core::provider::Read;
+use zonewright_core::view::ZoneView;
 use zonewright_core::zone::Zone;
 
 use super::{Action, InstanceSnapshot};
+use crate::in_set;
 use crate::journal::{Destination, EntryOrigin, JournalWriter, owner_of};
 use crate::pipeline::Pipeline;
 
@@ -36,7 +45,10 @@ impl InstanceSnapshot {
     async fn send(&self, actions: &[Action], journal: &JournalWriter, origin: &EntryOrigin) -> Vec<Outcome> {
         let Some(zone) = actions.first().map(|action| &action.zone) else { return Vec::new() };
         let pipeline = self.pipeline(zone, journal);
-        let groups: Vec<Group> = actions.iter().map(|action| action.group.clone()).collect();
+        let stale = self.changed_since(zone, actions).await;
+        let fresh = actions.iter().zip(&stale).filter(|(_, stale)| stale.is_none());
+        let groups: Vec<Group> = fresh.map(|(action, _)| action.group.clone()).collect();
+        let count = groups.len();
         let (mut sent, unclaimed, committed) = pipeline.carry_out(origin, groups).await;
         if let Err(error) = committed {
             pipeline.doubt(&mut sent, &error).await;
@@ -48,11 +60,69 @@ impl InstanceSnapshot {
                 Outcome::Unknown(Error::new(ErrorKind::Protocol, "apply changes", "the provider gave no outcome"))
             }),
         };
-        (0..actions.len()).map(outcome).collect()
+        let carried: Vec<Outcome> = (0..count).map(outcome).collect();
+        let mut carried = carried.into_iter();
+        stale.into_iter().filter_map(|stale| stale.or_else(|| carried.next())).collect()
+    }
+
+    /// What is changed of claims alone rests on the records: they are looked up right before. A claim that is kept outside of the zone has no
+    /// condition there, and a listing may have lacked its end. `None` where all is as it was read.
+    async fn changed_since(&self, zone: &Zone, actions: &[Action]) -> Vec<Option<Outcome>> {
+        let demands = self.instance.provider.capability(Some(zone)).preconditions == Preconditions::Any;
+        let rests_on: Vec<Vec<Precondition>> = actions.iter().map(|action| rests_on(&action.group, demands)).collect();
+        let names: BTreeSet<DnsName> = rests_on.iter().flatten().map(|one| one.name().clone()).collect();
+        if names.is_empty() {
+            return vec![None; actions.len()];
+        }
+        let (provider, registry) = (&self.instance.provider, &self.instance.registry);
+        let now = match provider.records(zone, Read::Names(&names)).await {
+            Ok(listing) => {
+                let listing = in_set::named(listing, zone, (&**provider, &**registry), self);
+                let mut view = ZoneView::default();
+                view.take(listing, Some(&names), Instant::now(), Duration::ZERO);
+                Ok(view)
+            }
+            Err(error) => Err(error),
+        };
+        let holds = |one: &Precondition, now: &ZoneView| match one {
+            // A TTL is no part of what is relied on.
+            Precondition::Exact(record) => now.find(&record.key).is_some_and(|now| {
+                (now.data, now.routing, now.options)
+                    == (record.data.clone(), record.routing.clone(), record.options.clone())
+            }),
+            Precondition::Absent(key) => now.find(key).is_none(),
+            Precondition::NameNotInUse(name) => now.at(name).is_empty(),
+        };
+        let against = |rests_on: Vec<Precondition>| {
+            let first = rests_on.into_iter().next()?;
+            let error = now.as_ref().err().cloned().unwrap_or_else(|| {
+                let text = format!("{} is not as it was read; run the command again", first.name());
+                Error::new(ErrorKind::Conflict, "look up the record", text)
+            });
+            Some(Outcome::NotSent(error))
+        };
+        let failing = |all: Vec<Precondition>| -> Vec<Precondition> {
+            let fails = |one: &Precondition| !now.as_ref().is_ok_and(|now| holds(one, now));
+            all.into_iter().filter(fails).collect()
+        };
+        rests_on.into_iter().map(failing).map(against).collect()
     }
 
     fn pipeline<'a>(&'a self, zone: &'a Zone, journal: &'a JournalWriter) -> Pipeline<'a> {
         let to = Destination { zone, registry: &*self.instance.registry, published: self };
         Pipeline { journal, provider: &*self.instance.provider, to, state: None, dry_run: false }
     }
+}
+
+/// What a group that changes no record takes for granted of the records, and does not demand with its writes (`demands`: the provider takes
+/// such conditions).
+fn rests_on(group: &Group, demands: bool) -> Vec<Precondition> {
+    if group.records().next().is_some() {
+        return Vec::new();
+    }
+    let of_store = group.stored.iter().map(|step| match &step.effect {
+        StoreEffect::Assign { record, .. } => Precondition::Exact(record.clone()),
+        StoreEffect::End(key) => Precondition::Absent(key.clone()),
+    });
+    group.requires.iter().filter(|_| !demands || group.changes_nothing()).cloned().chain(of_store).collect()
 }
