@@ -231,7 +231,6 @@ impl Provider for Webhook {
         }
         let mut asked = Vec::with_capacity(sets.len());
         let mut adjusted: Vec<Vec<RecordSet>> = Vec::with_capacity(sets.len());
-        const LEFT_OUT: &str = "the webhook left it out of its answer to POST /adjustendpoints; its log may say why";
         for (from, set) in sets.iter().enumerate() {
             match encode(set, Quoting::Bare) {
                 Ok(endpoint) => {
@@ -254,13 +253,14 @@ impl Provider for Webhook {
                 }
             }
         }
-        let adjusted = adjusted.into_iter();
-        adjusted
-            .map(|sets| match sets.is_empty() {
-                true => Adjustment::Refused(LEFT_OUT.to_owned()),
-                false => Adjustment::As { sets, notes: Vec::new() },
-            })
-            .collect()
+        let answer = |sets: Vec<RecordSet>| {
+            if sets.is_empty() {
+                Adjustment::Refused(LEFT_OUT.to_owned())
+            } else {
+                Adjustment::As { sets, notes: Vec::new() }
+            }
+        };
+        adjusted.into_iter().map(answer).collect()
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
@@ -271,6 +271,8 @@ impl Provider for Webhook {
         Ok(None)
     }
 }
+
+const LEFT_OUT: &str = "the webhook left it out of its answer to POST /adjustendpoints; its log may say why";
 
 fn at(sets: impl Iterator<Item = RecordSet>, names: &BTreeSet<DnsName>) -> Vec<RecordSet> {
     sets.filter(|set| names.contains(&set.key.name)).collect()

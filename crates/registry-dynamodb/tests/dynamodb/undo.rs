@@ -175,3 +175,26 @@ async fn a_transfer_is_taken_back_while_the_row_is_still_the_new_owners() {
     assert!(before.iter().filter(|line| line.contains("x.example")).all(|line| whole.contains(line)), "{whole:?}");
     engine.stop().await;
 }
+
+/// What is adopted is looked up right before: no row comes to a record that somebody changed since it was read.
+#[tokio::test]
+async fn a_record_that_was_changed_meanwhile_is_not_adopted() {
+    let mut shop = Shop::new();
+    shop.world.config.adopt = true;
+    shop.world.sim.insert(&["x.example A 192.0.2.1", "y.example A 192.0.2.2"]);
+    let engine = shop.start().await;
+    engine.settled().await;
+    shop.world.sim.insert(&["x.example A 192.0.2.9"]);
+    shop.world.cluster.put("x", &["x.example A 192.0.2.1"]);
+    shop.world.cluster.put("y", &["y.example A 192.0.2.2"]);
+    let there = async {
+        while shop.owned("me") == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(20), there).await.is_ok(), "y is adopted");
+    engine.settled().await;
+    shop.holds(&engine, &["x.example A 192.0.2.9", "y.example A 192.0.2.2"]).await;
+    assert!(shown(&shop.table).iter().all(|row| row.starts_with("y.example")), "{:?}", shown(&shop.table));
+    engine.stop().await;
+}
