@@ -93,6 +93,8 @@ pub(super) struct Writer {
     pub(super) flight: HashMap<ZoneRecord, Flight>,
     /// What was written where it belongs, and may not be taken yet from where it stood; where answers were lost, all that may stand.
     copied: HashMap<ZoneRecord, Vec<Entry>>,
+    /// Numbers of objects that are called like shards and are none.
+    apart: BTreeSet<usize>,
 }
 
 impl Writer {

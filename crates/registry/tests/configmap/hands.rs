@@ -272,3 +272,53 @@ async fn what_is_given_back_before_it_was_taken_is_nobodys_alone() {
         assert!(matches!(ownership(&registry, &zones, "a.org A"), Ownership::Disputed(_)));
     }
 }
+
+/// Somebody copies an object of ours under a number that no object of the registry has, to go back to it later.
+#[tokio::test]
+async fn a_copy_under_a_number_that_is_no_shard_s_is_left_alone() {
+    let lines = ["a.org A 192.0.2.1", "b.org A 192.0.2.2", "c.org A 192.0.2.3"];
+    for number in ["1", "20251127", "18446744073709551615"] {
+        let copy = format!("me-registry-{number}");
+        let (store, registry) = start();
+        let mut zones = Zones::new(&[]);
+        carry(&registry, &mut zones, lines.iter().map(|line| create(line)).collect()).await;
+        store.edit(&copy, store.document("me-registry"));
+        let copied = store.document(&copy);
+        carry(&registry, &mut zones, vec![delete(lines[1])]).await;
+        zones.put(lines[1]);
+        for registry in [&registry as &dyn Registry, &support::registry(&store, LONGEST)] {
+            audit(registry, &zones).await;
+            assert_eq!(lines.map(|line| is_ours(registry, &zones, line)), [true, false, true], "with {copy}");
+            carry(registry, &mut zones, vec![delete(lines[2])]).await;
+            carry(registry, &mut zones, vec![create(lines[2])]).await;
+        }
+        assert_eq!(store.names(), ["me-registry", &*copy], "nothing is spread");
+        assert_eq!(store.document(&copy), copied);
+    }
+}
+
+/// A list that outgrows its object needs the name of the copy: it is not written over, and nothing is known from it.
+#[tokio::test]
+async fn a_copy_in_the_way_of_a_shard_is_named_and_kept() {
+    let (store, _) = start();
+    let registry = support::registry(&store, 1_000);
+    let mut zones = Zones::new(&[]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    store.edit("me-registry-1", store.document("me-registry"));
+    let copied = store.document("me-registry-1");
+    let more: Vec<_> = (0..20).map(|number| create(&format!("n{number}.org A 192.0.2.1"))).collect();
+    for answer in prepare(&registry, &zones, more.clone()).await {
+        let (_, dropped) = answer.unwrap_err();
+        assert!(
+            dropped.reason.contains("memory document me-registry-1: shards: found 1, expected more"),
+            "{}",
+            dropped.reason
+        );
+    }
+    assert_eq!(store.document("me-registry-1"), copied);
+    audit(&registry, &zones).await;
+    carry(&registry, &mut zones, vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.2")]).await;
+    store.edit("me-registry-1", None);
+    carry(&registry, &mut zones, more).await;
+    assert!(store.names().len() > 2, "{:?}", store.names());
+}

@@ -1,7 +1,7 @@
 //! Reading the objects: in, what stands; out, a table that says so. An object of ours that cannot be read stops everything, one
 //! of another writer does not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tracing::{error, warn};
 use zonewright_core::claim::OwnerId;
@@ -18,8 +18,8 @@ impl Keeper {
         let listed = self.store.list().await?;
         let ours = |item: &Listed| name::shard_of(&self.base, &item.name);
         let (own, foreign): (Vec<&Listed>, Vec<&Listed>) = listed.iter().partition(|item| ours(item).is_some());
-        let own: BTreeMap<usize, &Listed> = own.into_iter().filter_map(|item| Some((ours(item)?, item))).collect();
-        self.measure(&own)?;
+        let mut own: BTreeMap<usize, &Listed> = own.into_iter().filter_map(|item| Some((ours(item)?, item))).collect();
+        self.measure(writer, &mut own)?;
         if self.table_mut().drop_unwritten(|index| own.contains_key(&index)) {
             for index in own.keys() {
                 self.doubt(*index);
@@ -45,15 +45,36 @@ impl Keeper {
         Ok(())
     }
 
-    /// Finds out how many shards there are.
-    fn measure(&self, own: &BTreeMap<usize, &Listed>) -> Result<()> {
-        let mut width = 1;
-        for (index, item) in own {
-            let of = self.notes_say(*index, &item.notes)?;
-            width = width.max(of).max((index + 1).next_power_of_two());
+    /// Finds out how many shards there are, and takes out what is none. A shard is written as one of more than its number says; what
+    /// another writer put beside them under a higher number (a copy to go back to) is left alone, and says nothing.
+    fn measure(&self, writer: &mut Writer, own: &mut BTreeMap<usize, &Listed>) -> Result<()> {
+        let (mut width, mut apart) = (1, BTreeMap::new());
+        for (index, item) in &*own {
+            let of = if *index < MOST_SHARDS { self.notes_say(*index, &item.notes)? } else { 0 };
+            if *index < of {
+                width = width.max(of);
+            } else {
+                apart.insert(*index, of);
+            }
         }
+        // Among so many there is one of this number: it is damaged, or in the way.
+        if let Some((index, of)) = apart.range(..width).next() {
+            return Err(self.no_shard(*index, *of));
+        }
+        own.retain(|index, _| !apart.contains_key(index));
+        let apart: BTreeSet<usize> = apart.into_keys().collect();
+        for index in apart.difference(&writer.apart) {
+            warn!("{} is left alone: there is no object of this number in the registry", self.place(*index));
+        }
+        writer.apart = apart;
         self.table_mut().width = width;
         Ok(())
+    }
+
+    fn no_shard(&self, index: usize, of: usize) -> Error {
+        let problem =
+            format!("shards: found {of}, expected more than {index}, the object's number; a copy needs another name");
+        self.unreadable(index, &problem)
     }
 
     /// The number of shards that the notes of one of our objects state.
@@ -85,6 +106,9 @@ impl Keeper {
             return Ok((None, Entries::new()));
         };
         let of = self.notes_say(index, &document.notes)?;
+        if index >= of {
+            return Err(self.no_shard(index, of));
+        }
         let parsed =
             document::parse(&document.text, &self.owner).map_err(|problem| self.unreadable(index, &problem))?;
         for problem in &parsed.passed_over {
