@@ -17,6 +17,14 @@ impl ConfigMapRegistry {
     pub(super) async fn follow(&self, writer: &mut Writer, zone: &Zone, contents: &dyn Contents) -> Result<()> {
         let text: Arc<str> = Arc::from(zone.key.to_string());
         self.keeper.order(writer).await?;
+        // What is not written yet rests on what the objects said before, and gives way where they say something else by now.
+        let waits = |writer: &Writer| writer.dirty.keys().any(|place| place.zone == text);
+        if waits(writer) {
+            let (_, problem) = self.keeper.put(writer, Edits::new()).await;
+            if let Some(problem) = problem.filter(|_| waits(writer)) {
+                return Err(problem);
+            }
+        }
         let doubted = self.keeper.table_mut().settle(&text, contents);
         if let Some(records) = doubted {
             warn!(

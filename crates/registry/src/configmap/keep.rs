@@ -180,8 +180,8 @@ impl Keeper {
             match self.write(writer, index, &mut work).await {
                 Ok(Put::Done) => {
                     writer.dirty.retain(|place, _| !own.contains_key(place));
-                    refused.extend(left.refused);
-                    self.believe(writer, index, &left.passed_over).await?;
+                    refused.extend(left.refused.iter().cloned());
+                    self.believe(writer, index, &left).await?;
                 }
                 Ok(Put::TooBig) => {
                     failed.clear();
@@ -200,13 +200,13 @@ impl Keeper {
     }
 
     /// Takes over what an object says of records, in the place of what was not written.
-    async fn believe(&self, writer: &mut Writer, index: usize, places: &[ZoneRecord]) -> Result<()> {
-        if places.is_empty() {
+    async fn believe(&self, writer: &mut Writer, index: usize, left: &Left) -> Result<()> {
+        if left.refused.is_empty() && left.passed_over.is_empty() {
             return Ok(());
         }
         let (_, standing) = self.current(writer, index).await?;
         let mut table = self.table_mut();
-        for place in places {
+        for place in left.refused.iter().chain(&left.passed_over) {
             let right = standing.get(place).and_then(|entry| entry.right(place, &self.owner).ok().flatten());
             table.set(place, right);
         }

@@ -60,6 +60,36 @@ async fn an_edit_between_intent_and_commit_is_not_written_over() {
     assert!(!is_ours(&registry, &zones, "a.org A"));
 }
 
+/// The same where the edit was read before the outcome is known: by the look of another zone at the objects. What became of the write is
+/// noted at once, or waits because something else is under way, and the zone is read before that.
+#[tokio::test]
+async fn an_edit_that_was_read_before_the_commit_is_not_written_over() {
+    for (owner, waits) in [("other", false), ("other", true), ("", false), ("", true)] {
+        let about = format!("given to {owner:?}, and a note that waits: {waits}");
+        let (store, registry) = start();
+        let (mut zones, mut twin) = (Zones::new(&[]), Zones::new(&[]));
+        twin.zone.key.zone = zonewright_core::zone::ZoneId::from("private-org");
+        carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+        audit(&registry, &zones).await;
+        let ready = announce(&registry, &zones, vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.2")]).await;
+        if waits {
+            announce(&registry, &twin, vec![create("b.org A 192.0.2.2")]).await;
+        }
+        edit(&store, "me-registry", |text| text.replacen("\"owner\":\"me\"", &format!("\"owner\":\"{owner}\""), 1));
+        registry.load().await.unwrap();
+        zones.put("a.org A 192.0.2.2");
+        registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.unwrap();
+        assert!(waits || !is_ours(&registry, &zones, "a.org A"), "{about}");
+        for _ in 0..2 {
+            audit(&registry, &zones).await;
+            assert!(!is_ours(&registry, &zones, "a.org A"), "{about}");
+            assert_eq!(record(&store, "a.org").unwrap()["owner"], owner, "{about}");
+            let next = update("a.org A 192.0.2.2", "a.org A 192.0.2.3");
+            assert!(prepare(&registry, &zones, vec![next]).await.remove(0).is_err(), "{about}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn another_writer_is_met_and_nothing_is_lost() {
     let (store, registry) = start();
