@@ -258,8 +258,9 @@ impl Keeper {
                 }
                 Err(error) => {
                     writer.cache.remove(&index);
-                    self.doubt(index);
+                    // After a conflict it is known what stood before another writer changed it or took it away.
                     if error.kind != ErrorKind::Conflict {
+                        self.doubt(index);
                         return Err(error);
                     }
                 }

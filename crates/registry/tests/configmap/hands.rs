@@ -9,7 +9,8 @@ use zonewright_registry::configmap::LONGEST;
 
 use crate::start;
 use crate::support::{
-    self, Zones, announce, audit, carry, create, delete, edit, is_ours, ownership, prepare, record, records, update,
+    self, Zones, announce, audit, carry, create, delete, edit, is_ours, ownership, prepare, record, records, refusal,
+    update,
 };
 
 #[tokio::test]
@@ -165,6 +166,40 @@ async fn with_the_object_go_its_claims_and_nothing_else() {
     assert_eq!(audit(&registry, &zones).await.len(), 1, "the name is planned again");
     assert_eq!(ownership(&registry, &zones, "a.org A"), Ownership::Unclaimed);
     assert_eq!(record(&store, "a.org").unwrap()["owner"], "", "the list is made anew");
+}
+
+/// The same where the object goes in the moment before it is written, with a reading of the zone or with what became of a write.
+#[tokio::test]
+async fn an_object_that_goes_right_before_a_write_takes_its_claims_along() {
+    let lines = ["a.org A 192.0.2.1", "b.org A 192.0.2.2"];
+    for at_commit in [false, true] {
+        let (store, registry) = start();
+        let mut zones = Zones::new(&[]);
+        carry(&registry, &mut zones, lines.iter().map(|line| create(line)).collect()).await;
+        audit(&registry, &zones).await;
+        // While something is under way the object is not read before each write.
+        let groups = vec![update(lines[0], "a.org A 192.0.2.9"), create("c.org A 192.0.2.3")];
+        let mut news = if at_commit {
+            let ready = announce(&registry, &zones, groups).await;
+            store.edit("me-registry", None);
+            zones.put("a.org A 192.0.2.9");
+            registry.commit(&zones.zone, &ready, &[Outcome::Applied, refusal()]).await.unwrap();
+            audit(&registry, &zones).await
+        } else {
+            let mut twin = Zones::new(&[]);
+            twin.zone.key.zone = zonewright_core::zone::ZoneId::from("private-org");
+            announce(&registry, &twin, groups[1..].to_vec()).await;
+            store.edit("me-registry", None);
+            zones.put("c.org A 192.0.2.3");
+            registry.resync(&zones.zone, &zones, true).await.unwrap().names
+        };
+        news.remove(&support::set("c.org A 192.0.2.3").key.name);
+        assert_eq!(news.len(), 2, "both names are planned again: {news:?}, {at_commit}");
+        for line in lines {
+            assert_eq!(ownership(&registry, &zones, line), Ownership::Unclaimed, "{at_commit}");
+        }
+        assert!(records(&store, "me-registry").iter().all(|record| record["owner"] == ""), "{at_commit}");
+    }
 }
 
 /// A name that waits for another owner is planned again when that owner's object no longer asks for it, and what others did to our own
