@@ -184,6 +184,7 @@ mod tests {
             ("\"zone\":\"z\"", "\"zone\":\"z\",\"intent\":\"0123456789abcdef\""),
             ("\"zone\":\"z\"", "\"zone\":\"z\",\"lost\":true"),
             ("\"zone\":\"z\"", "\"zone\":\"z\",\"setIdentifier\":\"s\""),
+            ("\"zone\":\"z\"", "\"zone\":\"z\",\"policy\":\"weighted:10\""),
             ("\"zone\":\"z\"", "\"zone\":\"z\",\"next\":{\"intent\":\"0123456789abcdef\"}"),
         ] {
             assert_ne!(print_of(base), print_of(&base.replace(from, to)), "{to}");

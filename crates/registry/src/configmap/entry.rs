@@ -11,6 +11,7 @@
 //! | `alias` | true: `target` is a provider's alias target |
 //! | `zone` | instance and zone, as `rfc2136/example.org`; an entry without it says nothing about any record |
 //! | `setIdentifier` | the set identifier |
+//! | `policy` | the routing policy, as `weighted:10` |
 //! | `resource` | the resource that holds the name |
 //! | `labels` | further labels |
 //! | `intent` | digest: the entry speaks for the record only while it stands exactly so |
@@ -25,7 +26,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use zonewright_core::claim::OwnerId;
-use zonewright_core::intent;
+use zonewright_core::in_set::policy_key;
 use zonewright_core::record::{RecordData, SetId};
 use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType, ZoneKey};
 
@@ -51,6 +52,8 @@ pub(super) struct Entry {
     pub(super) zone: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) set_identifier: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) policy: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) resource: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -139,15 +142,18 @@ impl Entry {
     }
 
     fn hold(&mut self, set: &RecordSet) {
-        match &set.data {
-            RecordData::Alias(alias) => (self.target, self.alias) = (alias.target.to_string(), true),
-            RecordData::Records(_) | RecordData::Items(_) => {
-                let texts: Vec<String> =
-                    intent::texts(set).into_iter().map(|text| shown(set.key.rtype, text)).collect();
-                self.target = texts.join(JOINT);
-                self.targets = (texts.len() != 1).then_some(texts);
+        self.policy = (!set.routing.is_simple()).then(|| policy_key(&set.routing));
+        let texts: Vec<String> = match &set.data {
+            RecordData::Alias(alias) => {
+                (self.target, self.alias) = (alias.target.to_string(), true);
+                return;
             }
-        }
+            RecordData::Records(records) => records.iter().map(ToString::to_string).collect(),
+            RecordData::Items(_) => vec![set.data.to_string()],
+        };
+        let texts: Vec<String> = texts.into_iter().map(|text| shown(set.key.rtype, text)).collect();
+        self.target = texts.join(JOINT);
+        self.targets = (texts.len() != 1).then_some(texts);
     }
 
     /// Takes over what a right says.
@@ -217,12 +223,16 @@ impl Entry {
 
     /// The digest of the record as the entry shows it.
     pub(super) fn seal(&self, key: &RecordKey) -> Seal {
-        let texts = match (&self.targets, self.alias) {
+        // Entries from before there was a field for it have the policy among their values.
+        let is_policy = |text: &str| self.policy.is_none() && key.set_id.is_some() && text.starts_with('=');
+        let meant = |text: &String| if is_policy(text) { text.clone() } else { meant(key.rtype, text) };
+        let values = match (&self.targets, self.alias) {
             (_, true) => vec![format!("alias of {}", self.target)],
-            (Some(targets), _) => targets.iter().map(|text| meant(key.rtype, text)).collect(),
-            (None, _) => vec![meant(key.rtype, &self.target)],
+            (Some(targets), _) => targets.iter().map(meant).collect(),
+            (None, _) => vec![meant(&self.target)],
         };
-        Seal::of_texts(key, texts)
+        let policy = self.policy.iter().map(|policy| format!("={policy}"));
+        Seal::of_texts(key, values.into_iter().chain(policy).collect())
     }
 }
 
@@ -261,7 +271,7 @@ fn pairs(labels: &BTreeMap<String, String>) -> Vec<(Arc<str>, Arc<str>)> {
 #[cfg(test)]
 mod tests {
     use zonewright_core::RData;
-    use zonewright_core::record::AliasTarget;
+    use zonewright_core::record::{AliasTarget, GeoPlace, Geolocation, Routing};
 
     use super::*;
 
@@ -308,23 +318,53 @@ mod tests {
 
     #[test]
     fn the_digest_of_an_entry_is_that_of_its_record() {
+        let check = |set: &RecordSet| {
+            let entry = Entry::of(&ZoneRecord { key: set.key.clone(), zone: Arc::from("sim/org") }, set, None, None);
+            let read: Entry = serde_json::from_str(&serde_json::to_string(&entry).unwrap()).unwrap();
+            assert_eq!(read.seal(&set.key), Seal::of(set), "{set}: {read:?}");
+        };
         let a = place("foo.org", RecordType::A);
         let alias = AliasTarget { target: "lb.example".into(), zone: None, evaluate_health: false };
         let alias = RecordSet { data: RecordData::Alias(alias), ..set(&a, &["192.0.2.1"]) };
-        for set in [set(&a, &["192.0.2.1"]), set(&a, &["192.0.2.2", "192.0.2.1"]), set(&a, &[]), alias] {
-            assert_eq!(Entry::of(&a, &set, None, None).seal(&a.key), Seal::of(&set), "{set}");
-        }
+        let mut sets = vec![set(&a, &["192.0.2.1"]), set(&a, &["192.0.2.2", "192.0.2.1"]), set(&a, &[]), alias];
         for (rtype, data) in [
             (RecordType::Cname, "lb.example."),
             (RecordType::Cname, "."),
             (RecordType::Cname, "a\\.b.example."),
             (RecordType::Ns, "ns1.example"),
+            (RecordType::Ptr, "host.example."),
             (RecordType::Mx, "10 mail.example."),
             (RecordType::Txt, "\"v=spf1 -all\""),
         ] {
-            let place = place("foo.org", rtype);
-            let set = set(&place, &[data]);
-            assert_eq!(Entry::of(&place, &set, None, None).seal(&place.key), Seal::of(&set), "{set}");
+            sets.push(set(&place("foo.org", rtype), &[data]));
+        }
+        let location = Geolocation { continent: Some("EU".into()), ..Geolocation::default() };
+        let policies = [
+            Routing::Weighted { weight: 10 },
+            Routing::Latency { region: "eu-west-1".into() },
+            Routing::Failover { primary: true },
+            Routing::Geolocation { location },
+            Routing::Geoproximity { place: GeoPlace::Region("eu-west-1".into()), bias: -5 },
+            Routing::Multivalue,
+        ];
+        for set in sets {
+            check(&set);
+            let key = RecordKey { set_id: SetId::new("s"), ..set.key.clone() };
+            for routing in &policies {
+                check(&RecordSet { key: key.clone(), routing: routing.clone(), ..set.clone() });
+            }
+        }
+    }
+
+    #[test]
+    fn a_policy_among_the_values_is_read() {
+        for (rtype, data) in [(RecordType::A, "192.0.2.1"), (RecordType::Cname, "lb.example")] {
+            let set = set(&place("foo.org", rtype), &[data]);
+            let key = RecordKey { set_id: SetId::new("s"), ..set.key.clone() };
+            let set = RecordSet { key, routing: Routing::Weighted { weight: 10 }, ..set };
+            let targets = Some(vec![data.to_owned(), "=weighted:10".to_owned()]);
+            let entry = Entry { targets, ..Entry::default() };
+            assert_eq!(entry.seal(&set.key), Seal::of(&set), "it is not written anew");
         }
     }
 

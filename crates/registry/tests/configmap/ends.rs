@@ -1,8 +1,10 @@
 //! Claims whose records are gone: when they end, and when it is the reading that is doubted.
 
-use zonewright_core::ErrorKind;
-use zonewright_core::change::{Group, Outcome};
-use zonewright_core::registry::ClaimStore as _;
+use zonewright_core::change::{Change, Group, Outcome, Step};
+use zonewright_core::claim::judge;
+use zonewright_core::record::{AliasTarget, RecordData, Routing, SetId};
+use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _};
+use zonewright_core::{ErrorKind, RecordKey, RecordSet};
 use zonewright_registry::configmap::LONGEST;
 
 use crate::start;
@@ -118,4 +120,28 @@ async fn doubt_survives_a_restart() {
     }
     audit(&restarted, &zones).await;
     assert!(lines.iter().all(|line| is_ours(&restarted, &zones, line)));
+}
+
+/// An alias, or a name that a routing policy chooses: its entry says what it was as well, for the next process.
+#[tokio::test]
+async fn a_reading_without_an_alias_or_a_routed_name_ends_no_claim_after_a_restart() {
+    let routing = Routing::Weighted { weight: 10 };
+    let alias = AliasTarget { target: "lb.example".into(), zone: None, evaluate_health: false };
+    let key = |key: RecordKey| RecordKey { set_id: SetId::new("blue"), ..key };
+    let (a, cname) = (support::set("a.org A 192.0.2.1"), support::set("a.org CNAME lb.example"));
+    for set in [
+        RecordSet { key: key(a.key.clone()), data: RecordData::Alias(alias), routing: routing.clone(), ..a },
+        RecordSet { key: key(cname.key.clone()), routing, ..cname },
+    ] {
+        let (store, registry) = start();
+        let mut zones = Zones::new(&[]);
+        let step = Step::record(Change::Create { to: set.clone() }, None);
+        carry(&registry, &mut zones, vec![Group::of(step, vec![])]).await;
+        audit(&registry, &zones).await;
+        assert_eq!(record(&store, "a.org").unwrap()["policy"], "weighted:10", "{set}");
+        let restarted = support::registry(&store, LONGEST);
+        audit(&restarted, &Zones::new(&[])).await;
+        let claims = restarted.claims(&zones.zone, &set.key, &zones);
+        assert!(judge(&claims, restarted.owner()).is_ours(), "{set}");
+    }
 }
