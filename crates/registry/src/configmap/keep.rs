@@ -29,6 +29,11 @@ const ATTEMPTS: usize = 8;
 /// More shards than any zone needs: some ten million records.
 const MOST_SHARDS: usize = 4096;
 
+/// An entry may have this part of an object.
+const SHARE: usize = 4;
+/// There is always room for an entry of so many bytes.
+const ROOM: usize = 1_000;
+
 /// What becomes of an entry. An object is only replaced as it was read, but what was read for that may be newer than what the
 /// edit rests on: what another process of the owner, or a person by hand, made of the entry since is not written over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,7 +131,7 @@ enum Put {
 
 impl Keeper {
     pub(super) fn new(owner: OwnerId, store: Arc<dyn DocumentStore>, limit: usize) -> Self {
-        let table = RwLock::new(Table::new(&owner));
+        let table = RwLock::new(Table::new(&owner, ROOM.max(limit / SHARE)));
         Self { base: name::base(owner.as_str()), owner, store, limit, table }
     }
 

@@ -140,8 +140,11 @@ impl ConfigMapRegistry {
     }
 
     fn check(&self, zone: &Zone, group: &Group) -> Result<(), String> {
-        let rights = |action: Action<'_>| self.rights(&ZoneRecord::new(&zone.key, action.key()));
-        Action::all(group).try_for_each(|action| step::check(self.me(), action, &rights(action)))
+        Action::all(group).try_for_each(|action| {
+            let place = ZoneRecord::new(&zone.key, action.key());
+            step::check(self.me(), action, &self.rights(&place))?;
+            step::check_length(self.me(), action, &place, self.keeper.table().longest)
+        })
     }
 
     /// What must be written before a group is sent.

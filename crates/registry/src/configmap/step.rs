@@ -10,6 +10,7 @@ use zonewright_core::change::{Change, Group, Role, Step, StoreEffect, StoreStep}
 use zonewright_core::claim::{Claim, ClaimRank, OwnerId, Ownership, judge};
 use zonewright_core::{RecordKey, RecordSet};
 
+use super::entry::{Entry, ZoneRecord};
 use super::right::{Kind, Next, Right, Seal};
 
 /// What a group does to one record, or to the claim on one that it leaves as it is.
@@ -138,6 +139,21 @@ pub(super) fn check(me: &OwnerId, action: Action<'_>, rights: &[Right]) -> Resul
         )),
         other => Err(not_ours(action.key(), me, &other)),
     }
+}
+
+/// Whether the entry of what becomes ours, or changes, leaves the objects room for others: one that does not would have them
+/// split again and again.
+///
+/// # Errors
+/// Why not.
+pub(super) fn check_length(me: &OwnerId, action: Action<'_>, place: &ZoneRecord, longest: usize) -> Result<(), String> {
+    let changes = matches!(action, Action::Change(_)) || action.takes(me);
+    let Some(to) = action.to().filter(|_| changes) else { return Ok(()) };
+    let length = Entry::of(place, to, done(me, action).as_ref(), None).length();
+    if length <= longest {
+        return Ok(());
+    }
+    Err(format!("the entry of {} in the registry would have {length} bytes, and {longest} is the most", place.key))
 }
 
 /// Whether the claim by which a record is ours is another one than its change was planned by: what it says of resource and

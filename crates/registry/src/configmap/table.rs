@@ -49,6 +49,8 @@ const MOST_CHANGED: usize = 50_000;
 #[derive(Debug)]
 pub(super) struct Table {
     owner: OwnerId,
+    /// Longest entry that is made, in bytes.
+    pub(super) longest: usize,
     /// Number of shards: a power of two.
     pub(super) width: usize,
     pub(super) shards: BTreeMap<usize, Shard>,
@@ -73,9 +75,10 @@ pub(super) fn home(name: &DnsName, width: usize) -> usize {
 }
 
 impl Table {
-    pub(super) fn new(owner: &OwnerId) -> Self {
+    pub(super) fn new(owner: &OwnerId, longest: usize) -> Self {
         Self {
             owner: owner.clone(),
+            longest,
             width: 1,
             shards: BTreeMap::new(),
             foreign: BTreeMap::new(),

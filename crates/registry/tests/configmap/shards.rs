@@ -8,12 +8,12 @@ use serde_json::Value;
 use zonewright_core::Result;
 use zonewright_core::claim::Ownership;
 use zonewright_core::documents::{Document, DocumentStore, Listed, Version};
-use zonewright_core::registry::{ClaimStore as _, Registry};
+use zonewright_core::registry::{ClaimStore as _, OwnershipChange, Registry};
 use zonewright_core::testing::documents::{Fault, MemoryDocuments};
 use zonewright_registry::configmap::ConfigMapRegistry;
 
 use crate::support::{
-    Zones, audit, carry, create, delete, edit, is_ours, ownership, prepare, records, refusal, registry, update,
+    Zones, audit, carry, create, delete, edit, is_ours, ownership, prepare, records, refusal, registry, set, update,
 };
 
 /// Some fifteen records.
@@ -340,4 +340,56 @@ async fn a_claim_withdrawn_is_gone_from_every_shard() {
     registry.load().await.unwrap();
     assert!(!is_ours(&registry, &zones, line), "the copy that was left behind speaks");
     assert!(!listed(&store).iter().any(|name| *name == entry["dnsname"]));
+}
+
+/// An entry that would fill an object is not made. A record of nobody is listed without its values then.
+#[tokio::test]
+async fn a_record_too_long_for_the_list_is_refused_and_splits_nothing() {
+    let long = |name: &str| (0..50).fold(format!("{name} AAAA"), |line, number| format!("{line} 2001:db8::{number:x}"));
+    let store = Arc::new(MemoryDocuments::default());
+    let first = registry(&store, SMALL);
+    let mut zones = Zones::new(&[&long("foreign.org")]);
+    let short = "b.org AAAA 2001:db8::";
+    carry(&first, &mut zones, names(5).iter().map(|line| create(line)).chain([create(short)]).collect()).await;
+    for registry in [&first, &registry(&store, SMALL)] {
+        audit(registry, &zones).await;
+        let (_, writes) = store.calls();
+        let take = OwnershipChange::Take(None);
+        let take = (registry as &dyn Registry).assign(&zones.zone, &set(&long("foreign.org")), &take, &zones);
+        for group in [create(&long("mine.org")), update(short, &long("b.org")), take.unwrap().unwrap()] {
+            let about = format!("the entry of {} AAAA in the registry would have ", group.name);
+            let (_, dropped) = prepare(registry, &zones, vec![group]).await.remove(0).unwrap_err();
+            assert!(
+                dropped.reason.starts_with(&about) && dropped.reason.ends_with(", and 1000 is the most"),
+                "{dropped:?}"
+            );
+        }
+        audit(registry, &zones).await;
+        assert_eq!(store.calls().1, writes, "nothing is written for it");
+    }
+    assert_eq!(store.names(), ["me-registry"]);
+    let foreign = records(&store, "me-registry").into_iter().find(|record| record["dnsname"] == "foreign.org").unwrap();
+    assert_eq!(foreign["target"], "50 values, too long for this list");
+}
+
+/// One that is there already, from a time when there was room for it, stays ours, gets shorter and goes.
+#[tokio::test]
+async fn a_record_too_long_for_the_list_that_is_ours_stays_ours() {
+    let long = (0..50).fold("a.org AAAA".to_owned(), |line, number| format!("{line} 2001:db8::{number:x}"));
+    for short in [None, Some("a.org AAAA 2001:db8::")] {
+        let store = Arc::new(MemoryDocuments::default());
+        let mut zones = Zones::new(&[]);
+        carry(&registry(&store, 20_000), &mut zones, vec![create(&long)]).await;
+        let registry = registry(&store, SMALL);
+        zones.put("z.org A 192.0.2.1");
+        audit(&registry, &zones).await;
+        assert!(is_ours(&registry, &zones, &long));
+        assert_eq!(
+            records(&store, "me-registry")[0]["targets"].as_array().unwrap().len(),
+            50,
+            "with all that it is known by"
+        );
+        carry(&registry, &mut zones, vec![short.map_or_else(|| delete(&long), |short| update(&long, short))]).await;
+        assert_eq!(records(&store, "me-registry").len(), 1 + usize::from(short.is_some()));
+    }
 }

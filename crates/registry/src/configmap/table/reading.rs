@@ -59,7 +59,10 @@ impl Table {
         let foreign = self.foreign.values().filter_map(|foreign| foreign.rights.get(place));
         let elsewhere = foreign.filter(|right| right.kind == Kind::Own && right.speaks(seal).is_some());
         let elsewhere: Option<&OwnerId> = elsewhere.map(|right| &right.owner).next();
-        Entry::of(place, set, self.own(place), elsewhere)
+        let own = self.own(place);
+        let entry = Entry::of(place, set, own, elsewhere);
+        // What is ours is known by its values.
+        if own.is_some_and(|right| right.kind == Kind::Own) { entry } else { entry.within(self.longest) }
     }
 
     /// The entries of a zone in one shard, or in all: of what stands, and of what does not stand and is claimed. `known` has the
