@@ -43,7 +43,8 @@ const ATTEMPTS: usize = 8;
 /// Keeps the document in a ConfigMap.
 ///
 /// A missing right comes back as [`ErrorKind::Unauthorized`] with [`Retry::Never`] and the name of the verb, so that the
-/// caller can go on with memory alone; the first one is logged here.
+/// caller can go on with memory alone; the first one is logged here. Credentials that are not accepted (401: an expired token, an
+/// issuer that is away) are [`ErrorKind::Unavailable`]: there may be a document, and the next attempt may reach it.
 #[derive(Debug)]
 pub struct ConfigMapStore {
     cluster: Cluster,
@@ -158,8 +159,14 @@ impl ConfigMapStore {
     }
 
     fn error(&self, operation: &'static str, verb: &'static str, failure: Failure) -> Error {
-        if failure.code() != Some(403) {
-            return failure.into_error(operation, &self.place());
+        match failure.code() {
+            Some(403) => {}
+            // Who asks is not known to the API server now. That says nothing of his rights, nor of what is kept.
+            Some(401) => {
+                let context = format!("{}: the credentials are not accepted now: {failure}", self.place());
+                return Error::new(ErrorKind::Unavailable, operation, context);
+            }
+            _ => return failure.into_error(operation, &self.place()),
         }
         let context =
             format!("{}: the right to {verb} ConfigMaps in this namespace is missing: {failure}", self.place());
@@ -354,6 +361,20 @@ mod tests {
         assert!(error.context.contains("right to get ConfigMaps"), "{error}");
         let error = store.save(b"{}").await.unwrap_err();
         assert!(error.context.contains("ConfigMap dns/zonewright-me: the right to create ConfigMaps"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn credentials_that_are_not_accepted_now_are_no_missing_right() {
+        let refused = |call| Step::refused(call, 401, "Unauthorized", "Unauthorized");
+        let (store, _fake) = store(vec![refused(GET), refused(GET), missing(), refused(POST), refused(GET)]);
+        let look = store.load().await.unwrap_err();
+        let written = [store.save(b"{}").await.unwrap_err(), store.save(b"{}").await.unwrap_err()];
+        let asked = store.approvals().await.unwrap_err();
+        for error in [&look, &asked].into_iter().chain(&written) {
+            assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
+            assert_ne!(error.retry, Retry::Never, "{error}");
+            assert!(error.context.contains("credentials are not accepted now"), "{error}");
+        }
     }
 
     #[tokio::test]
