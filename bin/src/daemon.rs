@@ -15,7 +15,7 @@ use zonewright_core::name_policy::PermitAll;
 use zonewright_core::plan::Adoptable;
 use zonewright_core::shared::Shared;
 use zonewright_core::source::Source;
-use zonewright_core::store::{FileStore, MemoryStore, StateStore};
+use zonewright_core::store::{MemoryStore, StateStore};
 use zonewright_core::wrap::Wrapped;
 use zonewright_core::zone::ZoneKey;
 use zonewright_core::{Error, ErrorKind, Result};
@@ -32,6 +32,7 @@ use crate::http::{self, HealthCheck, StatusPages};
 use crate::instance::InstanceSettings;
 use crate::preview::{self, Gatherer, Preview};
 use crate::reporter::LogReporter;
+use crate::saved::file_store;
 use crate::{config, control, journal, state_dir, status, summary};
 
 /// How long the end waits for what is still written to objects. Events take five seconds at most and then say how many were left;
@@ -268,16 +269,6 @@ impl DaemonParts {
 fn memory(why: &str) -> Arc<dyn StateStore> {
     warn!("{why}: the brake's window and approvals are kept in memory only and lost at a restart");
     Arc::new(MemoryStore::default())
-}
-
-/// The store in `--state-dir`, if there is one.
-fn file_store(settings: &Settings) -> Result<Option<Arc<dyn StateStore>>> {
-    let Some(file) = state_dir::state_file(settings) else { return Ok(None) };
-    let folder = settings.text("state-dir");
-    std::fs::create_dir_all(folder).map_err(|e| {
-        Error::new(ErrorKind::Configuration, "open the state folder", format!("--state-dir {folder}")).caused_by(e)
-    })?;
-    Ok(Some(Arc::new(FileStore::new(file))))
 }
 
 /// The pod that this process runs in, where the downward API says so.

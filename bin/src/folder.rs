@@ -20,9 +20,19 @@ const ROOT: u32 = 0;
 /// # Errors
 /// It cannot be made; it belongs to another user, or others can write to it.
 pub(crate) fn make(folder: &Path) -> Result<()> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|error| unknown(folder, error))?;
+    create(folder)?;
     judge(folder, &[own(folder)?])
+}
+
+/// Makes the folder (mode 0700), and those above it, where they are not there.
+///
+/// # Errors
+/// It cannot be made.
+pub(crate) fn create(folder: &Path) -> Result<()> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| {
+        Error::new(ErrorKind::Configuration, "make the folder", folder.display().to_string()).caused_by(error)
+    })
 }
 
 /// Checks a folder that another process made, before what lies there is believed: it belongs to this user or to root.

@@ -36,6 +36,7 @@ mod providers;
 mod reporter;
 mod rights;
 mod run;
+mod saved;
 #[cfg(feature = "webhook-server")]
 mod serve;
 mod state_dir;
