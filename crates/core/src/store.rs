@@ -1,10 +1,12 @@
 //! Where the little state lives that survives a restart: the brake's window, held plans, approvals, kinds seen.
 
 use std::collections::BTreeSet;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 
@@ -40,16 +42,16 @@ pub trait StateStore: Send + Sync {
 
 /// Keeps the document in memory: it does not survive a restart.
 #[derive(Debug, Default)]
-pub struct MemoryStore(std::sync::Mutex<Option<Vec<u8>>>);
+pub struct MemoryStore(Mutex<Option<Vec<u8>>>);
 
 #[async_trait]
 impl StateStore for MemoryStore {
     async fn load(&self) -> Result<Option<Vec<u8>>> {
-        Ok(self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone())
+        Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
     async fn save(&self, document: &[u8]) -> Result<()> {
-        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(document.to_vec());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(document.to_vec());
         Ok(())
     }
 
@@ -98,42 +100,70 @@ impl std::fmt::Debug for ReadOnlyStore {
     }
 }
 
-/// Keeps the document in a file, replaced in one step.
+/// Keeps the document in a file, replaced in one step. What was saved is on the disk, also after a power cut.
 #[derive(Debug, Clone)]
 pub struct FileStore {
     path: PathBuf,
+    /// How many documents were given to be saved.
+    given: Arc<AtomicU64>,
+    /// The number of the one that was saved last. One is written at a time, and none over a later one: a file is written to its end,
+    /// also where nobody waits for that any more.
+    saved: Arc<Mutex<u64>>,
 }
 
 impl FileStore {
     /// A store in `path`; its folder must exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { path: path.into(), given: Arc::default(), saved: Arc::default() }
     }
 
-    fn error(&self, operation: &'static str, source: std::io::Error) -> Error {
+    fn error(&self, operation: &'static str, source: io::Error) -> Error {
         Error::new(ErrorKind::Unavailable, operation, self.path.display().to_string()).caused_by(source)
     }
+}
+
+/// Puts a document in the place of a file, so that whatever happens one of the two is there, whole.
+fn replace(path: &Path, document: &[u8]) -> io::Result<()> {
+    let fresh = path.with_extension("new");
+    let mut file = File::create(&fresh)?;
+    file.write_all(document)?;
+    // Else the new name may be on the disk before what it leads to.
+    file.sync_all()?;
+    fs::rename(&fresh, path)?;
+    // A folder that cannot be opened as a file is none that has to be.
+    if let Some(folder) = path.parent() {
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+    Ok(())
 }
 
 #[async_trait]
 impl StateStore for FileStore {
     async fn load(&self) -> Result<Option<Vec<u8>>> {
-        match std::fs::read(&self.path) {
+        match fs::read(&self.path) {
             Ok(document) => Ok(Some(document)),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(self.error("read state", e)),
         }
     }
 
     async fn save(&self, document: &[u8]) -> Result<()> {
-        let fresh = self.path.with_extension("new");
-        std::fs::write(&fresh, document).and_then(|()| std::fs::rename(&fresh, &self.path)).map_err(|e| {
-            match e.kind() {
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    Error::new(ErrorKind::Unauthorized, "write state", self.path.display().to_string()).caused_by(e)
-                }
-                _ => self.error("write state", e),
+        let (path, saved, document) = (self.path.clone(), self.saved.clone(), document.to_vec());
+        let number = self.given.fetch_add(1, Ordering::Relaxed) + 1;
+        let work = move || {
+            let mut saved = saved.lock().unwrap_or_else(PoisonError::into_inner);
+            if *saved < number {
+                replace(&path, &document)?;
+                *saved = number;
             }
+            Ok(())
+        };
+        let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)));
+        done.map_err(|e| match e.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Error::new(ErrorKind::Unauthorized, "write state", self.path.display().to_string()).caused_by(e)
+            }
+            _ => self.error("write state", e),
         })
     }
 
