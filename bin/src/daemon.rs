@@ -104,12 +104,16 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
     };
     let patience = if stop.is_cancelled() { SHUTDOWN_GRACE } else { ONCE_GRACE };
     stop.cancel();
-    engine.stop().await;
+    let left = engine.stop().await;
     world.tasks.end(patience).await;
     if let Some(server) = server {
         let _ = server.task.await;
     }
-    Ok(pass.map_or(ExitCode::SUCCESS, |outcome| status::of_pass(&outcome)))
+    let ended = |mut outcome: Outcome| {
+        outcome.end(left);
+        status::of_pass(&outcome)
+    };
+    Ok(pass.map_or(ExitCode::SUCCESS, ended))
 }
 
 /// What is wanted and stands unclaimed: one look at everything, without changing anything.

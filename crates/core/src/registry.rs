@@ -204,7 +204,7 @@ pub trait ClaimStore: Send + Sync {
     /// Per group: why it must not be sent.
     async fn prepare(&self, zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>>;
 
-    /// Writes down what became of the groups.
+    /// Writes down what became of the groups; without groups, what earlier ones left unwritten.
     ///
     /// # Errors
     /// Whatever kept it from being written; the names are planned again.

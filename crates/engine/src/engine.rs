@@ -35,7 +35,7 @@ use crate::inventory::{self, ZoneStatus};
 use crate::journal::{self as record, JournalReach, JournalRecord, JournalWriter, Journaling, Query, WriterId};
 use crate::layer::Layers;
 use crate::metrics::Metrics;
-use crate::outcome::{self, Outcome};
+use crate::outcome::{self, Outcome, PassProblem, STATE};
 use crate::pinning;
 use crate::pins::Pin;
 use crate::presence;
@@ -107,15 +107,32 @@ impl Engine {
         Self { context, cancel, tasks }
     }
 
-    /// Stops after the groups that are being sent now, and saves the state.
-    pub async fn stop(&self) {
+    /// Stops after the groups that are being sent now, and saves the state. Returns what was done and could not be written down.
+    pub async fn stop(&self) -> Vec<PassProblem> {
         self.cancel.cancel();
         self.tasks.wait().await;
         self.context.journal_writer.flush().await;
+        let mut left = self.commit_again().await;
         if let Err(error) = self.context.state.save().await {
             warn!(error = error.chain(), "the state could not be saved");
+            left.push(PassProblem { what: STATE.to_owned(), why: error.chain() });
         }
         info!("stopped");
+        left
+    }
+
+    /// Lets the registries write down once more what they could not; returns those that still cannot.
+    async fn commit_again(&self) -> Vec<PassProblem> {
+        let mut left = Vec::new();
+        for handle in self.context.zone_handles() {
+            let instance = self.context.instances.iter().find(|instance| instance.id == handle.zone.key.instance);
+            let Some(instance) = instance.filter(|_| handle.status().uncommitted) else { continue };
+            if let Err(error) = instance.registry.commit(&handle.zone, &[], &[]).await {
+                warn!(zone = %handle.title, error = error.chain(), "what became of changes is not in the registry");
+                left.push(PassProblem { what: format!("claims of zone {}", handle.title), why: error.chain() });
+            }
+        }
+        left
     }
 
     /// The plans that wait for an approval, by zone.

@@ -12,6 +12,9 @@ use crate::emptied;
 use crate::provider_instance::ProviderInstance;
 use crate::zone_handle::ZoneHandle;
 
+/// What the saved state is called.
+pub(crate) const STATE: &str = "state of the brake";
+
 /// Something that failed, and why.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PassProblem {
@@ -42,7 +45,7 @@ pub struct Outcome {
     pub dry_run: bool,
     /// Kinds, zones and lists of zones that were not read to their end.
     pub unread: Vec<PassProblem>,
-    /// Zones that were read, and could not be written.
+    /// Zones and their claims, and the state, that were read and could not be written.
     pub unwritten: Vec<PassProblem>,
     /// It was looked at before the pass came to its end.
     pub unfinished: bool,
@@ -62,6 +65,14 @@ impl Outcome {
     /// What was not read and what could not be written, each as one sentence.
     pub fn failures(&self) -> Vec<String> {
         self.unread.iter().chain(&self.unwritten).map(ToString::to_string).collect()
+    }
+
+    /// Takes in what could not be written at the end; what was met before is known already.
+    pub fn end(&mut self, left: Vec<PassProblem>) {
+        let known =
+            |problem: &PassProblem| self.unread.iter().chain(&self.unwritten).any(|one| one.what == problem.what);
+        let fresh: Vec<PassProblem> = left.into_iter().filter(|problem| !known(problem)).collect();
+        self.unwritten.extend(fresh);
     }
 
     fn fail(&mut self, unread: bool, what: String, why: String) {
@@ -99,7 +110,7 @@ pub(crate) fn outcome(context: &EngineContext) -> Outcome {
     for (is_unread, why) in [(true, context.state.unread()), (false, context.state.unsaved())] {
         if let Some(why) = why {
             outcome.unfinished |= context.config.one_pass && context.state.age() < context.config.start_timeout;
-            outcome.fail(is_unread, "state of the brake".to_owned(), why);
+            outcome.fail(is_unread, STATE.to_owned(), why);
         }
     }
     for instance in &context.instances {

@@ -71,6 +71,8 @@ pub(crate) struct Status {
     pub(crate) left_alone: usize,
     /// Names that are parked after a refusal.
     pub(crate) parked: usize,
+    /// The registry could not write down something that was sent. It may have since.
+    pub(crate) uncommitted: bool,
     /// Names that another writer keeps changing back.
     pub(crate) contested: Vec<(DnsName, Fight)>,
     /// Records that are wanted and stand without a claim.

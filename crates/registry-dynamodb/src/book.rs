@@ -232,8 +232,13 @@ impl Book {
     /// # Errors
     /// The table does not take it yet.
     async fn pay(&self, state: &mut TableState) -> Result<()> {
+        self.pay_all(state).await.0.map_or(Ok(()), Err)
+    }
+
+    /// Writes what is owed. Returns why something is owed still, and why something is given up.
+    async fn pay_all(&self, state: &mut TableState) -> (Option<Error>, Option<Error>) {
         let writes: Vec<Write> = state.owed.values().cloned().collect();
-        let mut unpaid = None;
+        let (mut unpaid, mut given_up) = (None, None);
         for (write, done) in writes.iter().zip(self.table.write(&writes).await) {
             match done {
                 Done::Failed(problem) if error::may_pass(&problem) => unpaid = Some(problem),
@@ -242,11 +247,12 @@ impl Book {
                     self.note(state, write, &done);
                     if let Done::Failed(problem) = done {
                         error!(row = write.key(), error = problem.chain(), "a row is not written, and stays as it was");
+                        given_up = Some(problem);
                     }
                 }
             }
         }
-        unpaid.map_or(Ok(()), Err)
+        (unpaid, given_up)
     }
 
     /// Takes over what became of a write.
@@ -357,6 +363,10 @@ impl Book {
     /// The table did not take something. It is owed, and counts as written here.
     pub(crate) async fn commit(&self, zone: &Zone, groups: &[Group], outcomes: &[Outcome]) -> Result<()> {
         let mut state = self.state.lock().await;
+        if groups.is_empty() {
+            let (unpaid, given_up) = self.pay_all(&mut state).await;
+            return unpaid.or(given_up).map_or(Ok(()), Err);
+        }
         let mut writes = Vec::new();
         for (group, outcome) in groups.iter().zip(outcomes) {
             match outcome {

@@ -2,14 +2,15 @@
 //! was not read or not written is reported.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use zonewright_core::documents::Document;
 use zonewright_core::source::SourceErrors;
 use zonewright_core::store::StateStore as _;
-use zonewright_core::testing::documents::MemoryDocuments;
-use zonewright_engine::{Changes, Engine, Outcome, PlannedChange};
+use zonewright_core::testing::documents::{Fault as Shelf, MemoryDocuments};
+use zonewright_engine::{Changes, Engine, Outcome, PassProblem, PlannedChange};
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 
 use crate::sim::{Fault, World};
@@ -271,4 +272,49 @@ async fn claims_that_cannot_be_read_are_tried_again_and_then_reported() {
     };
     let (outcome, ()) = tokio::join!(pass(store.clone()), mends);
     assert_eq!((outcome.unread.len(), outcome.changes.deleted, world.sim.records().len()), (0, 1, 2), "{outcome}");
+}
+
+/// What was sent stands; that it could not be written down is no success. It is tried once more at the end.
+#[tokio::test(start_paused = true)]
+async fn a_pass_says_that_it_could_not_write_down_claims() {
+    let world = world(3);
+    let store = Arc::new(MemoryDocuments::default());
+    let pass = |store: Arc<MemoryDocuments>| async {
+        let config = ConfigMapConfig::new("me", store).unwrap();
+        let engine = world.start_with(Arc::new(ConfigMapRegistry::new(config))).await;
+        let outcome = engine.settled().await;
+        (outcome, engine.stop().await)
+    };
+    assert_eq!(pass(store.clone()).await, (created(3), Vec::new()));
+    // The intent is written; what became of it is not, and is at the end.
+    world.cluster.put("late", &["late.example A 192.0.2.8"]);
+    store.fail([Shelf::None, Shelf::Before]);
+    assert_eq!(pass(store.clone()).await, (created(1), Vec::new()));
+    assert!(!store.document("me-registry").unwrap().text.contains("intent"));
+
+    world.cluster.put("more", &["more.example A 192.0.2.9"]);
+    store.fail([Shelf::None, Shelf::CrashBefore]);
+    let (mut outcome, left) = pass(store.clone()).await;
+    assert_eq!(outcome, created(1));
+    outcome.end(left);
+    let expected = "not written: claims of zone example: ";
+    assert!(outcome.to_string().contains(expected), "{outcome}");
+    store.revive();
+    assert_eq!(pass(store).await.1, Vec::new());
+}
+
+/// The state may be written until the pass is done, and not at its end.
+#[tokio::test(start_paused = true)]
+async fn a_pass_says_that_it_could_not_save_its_state() {
+    let world = world(3);
+    let engine = world.start().await;
+    let mut outcome = engine.settled().await;
+    assert_eq!(outcome, created(3));
+    world.store.full.store(true, Ordering::SeqCst);
+    outcome.end(engine.stop().await);
+    assert!(outcome.to_string().contains("; not written: state of the brake: "), "{outcome}");
+    outcome.end(vec![PassProblem { what: "state of the brake".to_owned(), why: "once more".to_owned() }]);
+    assert_eq!(outcome.unwritten.len(), 1, "it is said once: {outcome}");
+    world.store.full.store(false, Ordering::SeqCst);
+    assert_eq!(pass(&world).await.0, Outcome::default());
 }

@@ -381,7 +381,7 @@ impl ClaimStore for ConfigMapRegistry {
             }
         }
         // With more groups under way the next intents are written soon, and this along with them; until then the intents say it.
-        if !writer.flight.is_empty() {
+        if !writer.flight.is_empty() && !groups.is_empty() {
             return Ok(());
         }
         let (_, problem) = self.keeper.put(&mut writer, Edits::new()).await;
