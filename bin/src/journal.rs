@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use tracing::warn;
 use zonewright_core::catalog::Settings;
-use zonewright_core::store::JournalStore;
-use zonewright_core::store::{FileStore, StateStore};
+use zonewright_core::store::{JournalStore, StateStore};
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_engine::journal::{FolderJournal, FolderLimits, Journaling, MemoryJournal, Mode};
 
 #[cfg(feature = "cluster")]
 use crate::connection::{self, Connection};
-use crate::{folder, state_dir};
+use crate::{folder, saved, state_dir};
 
 fn wrong(text: &str) -> Error {
     Error::new(ErrorKind::Configuration, "read the flags", text)
@@ -168,9 +167,8 @@ async fn ring_at_hand(_: &Settings) -> Result<Option<Arc<dyn JournalStore>>> {
 /// # Errors
 /// The cluster cannot be asked.
 pub(crate) async fn state_left_behind(settings: &Settings, state: &Path) -> Result<Option<Arc<dyn StateStore>>> {
-    let file = state.join(format!("{}.json", prefix(settings)));
     let stored = if is_named(settings) { None } else { state_at_hand(settings).await? };
-    Ok(stored.or_else(|| file.is_file().then(|| -> Arc<dyn StateStore> { Arc::new(FileStore::new(file)) })))
+    Ok(stored.or_else(|| saved::left_in(state, settings.text("txt-owner-id"))))
 }
 
 #[cfg(feature = "cluster")]

@@ -1,7 +1,9 @@
 //! Where a daemon keeps its state, its socket and the token for it, by the flags that it and its commands are given.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
 use zonewright_core::catalog::Settings;
 
 use crate::folder;
@@ -42,8 +44,21 @@ pub(crate) fn answers(folder: &Path) -> bool {
     folder::check(folder).is_ok() && std::os::unix::net::UnixStream::connect(socket(folder)).is_ok()
 }
 
-/// An owner id as a file name: what is no letter, digit, `-` or `_` becomes `-`.
+/// An owner id as a file name: what is no letter, digit, `-` or `_` becomes `-`. Where that changed anything, `-` and eight
+/// hexadecimal digits of its SHA-256 follow, so that `a.b` and `a-b` stay apart.
 pub(crate) fn file_name(owner: &str) -> String {
+    let name = without_digest(owner);
+    if name == owner {
+        return name;
+    }
+    let digest = Sha256::digest(owner);
+    digest.iter().take(4).fold(format!("{name}-"), |mut out, byte| {
+        write!(out, "{byte:02x}").expect("writing to a string cannot fail");
+        out
+    })
+}
+
+fn without_digest(owner: &str) -> String {
     owner.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }).collect()
 }
 
@@ -57,8 +72,34 @@ pub(crate) fn token(folder: &Path) -> PathBuf {
     folder.join("control.token")
 }
 
-/// Where the state is kept; `None` without `--state-dir`.
-pub(crate) fn state_file(settings: &Settings) -> Option<PathBuf> {
-    let folder = Some(settings.text("state-dir")).filter(|folder| !folder.is_empty())?;
-    Some(Path::new(folder).join(format!("{}.json", file_name(settings.text("txt-owner-id")))))
+/// Where the state of an owner is kept in a folder.
+pub(crate) fn state_file(folder: &Path, owner: &str) -> PathBuf {
+    folder.join(format!("{}.json", file_name(owner)))
+}
+
+/// Where it was kept before names had a digest, if that is elsewhere. What is there may also be another owner's.
+pub(crate) fn former_state_file(folder: &Path, owner: &str) -> Option<PathBuf> {
+    let name = without_digest(owner);
+    (name != owner).then(|| folder.join(format!("{name}.json")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_that_differ_have_files_that_differ() {
+        for plain in ["default", "cluster-1", "My_Cluster"] {
+            assert_eq!(file_name(plain), plain);
+            assert_eq!(former_state_file(Path::new("/s"), plain), None);
+        }
+        let alike = ["a-b", "a.b", "a b", "a/b", "a\u{e4}b"];
+        for owner in &alike[1..] {
+            let name = file_name(owner);
+            assert!(name.len() == 12 && name.starts_with("a-b-"), "{owner}: {name}");
+            assert_eq!(former_state_file(Path::new("/s"), owner), Some(PathBuf::from("/s/a-b.json")));
+        }
+        let names: std::collections::BTreeSet<String> = alike.into_iter().map(file_name).collect();
+        assert_eq!(names.len(), alike.len(), "{names:?}");
+    }
 }

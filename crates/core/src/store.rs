@@ -104,6 +104,8 @@ impl std::fmt::Debug for ReadOnlyStore {
 #[derive(Debug, Clone)]
 pub struct FileStore {
     path: PathBuf,
+    /// Where the document is until the first saving.
+    former: Option<PathBuf>,
     /// How many documents were given to be saved.
     given: Arc<AtomicU64>,
     /// The number of the one that was saved last. One is written at a time, and none over a later one: a file is written to its end,
@@ -114,7 +116,12 @@ pub struct FileStore {
 impl FileStore {
     /// A store in `path`; its folder must exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), given: Arc::default(), saved: Arc::default() }
+        Self { path: path.into(), former: None, given: Arc::default(), saved: Arc::default() }
+    }
+
+    /// The same store, which begins with the document in `former` where nothing was saved yet. That one stays as it is.
+    pub fn beginning_with(self, former: Option<PathBuf>) -> Self {
+        Self { former, ..self }
     }
 
     fn error(&self, operation: &'static str, source: io::Error) -> Error {
@@ -140,11 +147,14 @@ fn replace(path: &Path, document: &[u8]) -> io::Result<()> {
 #[async_trait]
 impl StateStore for FileStore {
     async fn load(&self) -> Result<Option<Vec<u8>>> {
-        match fs::read(&self.path) {
-            Ok(document) => Ok(Some(document)),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(self.error("read state", e)),
+        for path in [&self.path].into_iter().chain(&self.former) {
+            match fs::read(path) {
+                Ok(document) => return Ok(Some(document)),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(self.error("read state", e)),
+            }
         }
+        Ok(None)
     }
 
     async fn save(&self, document: &[u8]) -> Result<()> {
