@@ -32,8 +32,8 @@ use crate::http::{self, HealthCheck, StatusPages};
 use crate::instance::InstanceSettings;
 use crate::preview::{self, Gatherer, Preview};
 use crate::reporter::LogReporter;
-use crate::saved::file_store;
-use crate::{config, control, journal, state_dir, status, summary};
+use crate::state_lock::StateLock;
+use crate::{config, control, journal, saved, state_dir, status, summary};
 
 /// How long the end waits for what is still written to objects. Events take five seconds at most and then say how many were left;
 /// statuses have all the time that a single pass has, and after a signal as much as events.
@@ -105,6 +105,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
     let patience = if stop.is_cancelled() { SHUTDOWN_GRACE } else { ONCE_GRACE };
     stop.cancel();
     let left = engine.stop().await;
+    drop(world.lock);
     world.tasks.end(patience).await;
     if let Some(server) = server {
         let _ = server.task.await;
@@ -176,6 +177,8 @@ pub(crate) async fn look<T>(
 pub(crate) struct DaemonParts {
     pub(crate) source: Arc<dyn Source>,
     store: Arc<dyn StateStore>,
+    /// As long as the state may be saved, no command changes it.
+    lock: Option<StateLock>,
     pub(crate) journal: Journaling,
     reporter: Arc<dyn Reporter>,
     pub(crate) tasks: Tasks,
@@ -217,15 +220,16 @@ impl DaemonParts {
     ) -> Result<Self> {
         let patience = if config.one_pass { config.start_timeout } else { Duration::ZERO };
         let options = SourceOptions { patience, ..SourceOptions::from_settings(settings)? };
+        let (saved, lock) = saved::open(settings, config.dry_run).await?;
         match settings.text("manifests") {
-            "" => Self::cluster(settings, config, options, cluster).await,
+            "" => Ok(Self { lock, ..Self::cluster(settings, config, options, cluster, saved).await? }),
             folder => {
-                let store =
-                    file_store(settings)?.unwrap_or_else(|| memory("there is neither --state-dir nor a cluster"));
+                let store = saved.unwrap_or_else(|| memory("there is neither --state-dir nor a cluster"));
                 let seen = engine::seen_kinds(&*store).await;
                 let (source, tasks) = K8sSource::manifests(Path::new(folder), options, &seen)?;
                 let journal = journal::in_folder(settings, config.dry_run)?;
-                Ok(Self { source, store, journal, reporter: Arc::new(LogReporter::new(None)), tasks: Tasks::of(tasks) })
+                let reporter = Arc::new(LogReporter::new(None));
+                Ok(Self { source, store, lock, journal, reporter, tasks: Tasks::of(tasks) })
             }
         }
     }
@@ -236,11 +240,12 @@ impl DaemonParts {
         config: &engine::Config,
         options: SourceOptions,
         cluster: Option<Connection>,
+        saved: Option<Arc<dyn StateStore>>,
     ) -> Result<Self> {
         use zonewright_cluster::{ConfigMapStore, EventOptions, EventReporter};
 
         let Some(cluster) = cluster else { return Err(connection::none()) };
-        let store: Arc<dyn StateStore> = match file_store(settings)? {
+        let store: Arc<dyn StateStore> = match saved {
             Some(store) => store,
             None if cluster.in_cluster() => {
                 Arc::new(ConfigMapStore::new(&cluster, cluster.namespace(), settings.text("txt-owner-id")))
@@ -260,12 +265,19 @@ impl DaemonParts {
             .unwrap_or_else(|_| "zonewright".to_owned());
         let (events, poster) = EventReporter::new(&cluster, EventOptions { dry_run: config.dry_run, instance });
         tasks.writers.spawn(poster.run(tasks.ending.clone().cancelled_owned()));
-        Ok(Self { source, store, journal, reporter: Arc::new(LogReporter::new(Some(Arc::new(events)))), tasks })
+        let reporter = Arc::new(LogReporter::new(Some(Arc::new(events))));
+        Ok(Self { source, store, lock: None, journal, reporter, tasks })
     }
 
     #[cfg(not(feature = "cluster"))]
     #[expect(clippy::unused_async, reason = "the same shape with and without the feature")]
-    async fn cluster(_: &Settings, _: &engine::Config, _: SourceOptions, _: Option<Connection>) -> Result<Self> {
+    async fn cluster(
+        _: &Settings,
+        _: &engine::Config,
+        _: SourceOptions,
+        _: Option<Connection>,
+        _: Option<Arc<dyn StateStore>>,
+    ) -> Result<Self> {
         Err(connection::none())
     }
 }

@@ -40,6 +40,7 @@ mod saved;
 #[cfg(feature = "webhook-server")]
 mod serve;
 mod state_dir;
+mod state_lock;
 mod status;
 mod summary;
 mod undo;

@@ -17,8 +17,8 @@ use zonewright_engine::{Engine, approve_saved, saved_plans};
 use crate::ask::{as_json, ask};
 use crate::command_flags;
 use crate::journal::{nowhere, state_left_behind};
-use crate::state_dir::meant;
-use crate::undo;
+use crate::state_dir::{meant, state_file};
+use crate::{state_lock, undo};
 
 /// What the daemon answers to `zonewright plans`.
 pub(crate) fn held(engine: &Engine) -> HeldPlans {
@@ -133,7 +133,8 @@ pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
     let folder = meant(settings);
     let reply = match ask(&folder, Approve { hash: hash.to_owned() }).await {
         Err(error) if error.kind == ErrorKind::Unavailable => {
-            approve_for_the_next(saved(settings, &folder).await?, hash).await?
+            let state = state_file(&folder, settings.text("txt-owner-id"));
+            approve_for_the_next(saved(settings, &folder).await?, &state, hash).await?
         }
         answered => answered?,
     };
@@ -148,11 +149,13 @@ async fn saved(settings: &Settings, folder: &Path) -> Result<Arc<dyn StateStore>
     state_left_behind(settings, folder).await?.ok_or_else(|| nowhere(settings, "saved state", folder))
 }
 
-async fn approve_for_the_next(store: Arc<dyn StateStore>, hash: &str) -> Result<Approved> {
+/// Approves a plan in a state that no process uses. `state`: its file, where the store is one.
+async fn approve_for_the_next(store: Arc<dyn StateStore>, state: &Path, hash: &str) -> Result<Approved> {
     if let Some(how) = store.approve_with(hash) {
         let text = format!("{} may be a running daemon's; approve the plan there: {how}", store.place());
         return Err(Error::new(ErrorKind::Invalid, "approve a plan", text));
     }
+    let _lock = state_lock::alone(state, "approve a plan").await?;
     let until = Clock::system().now().plus(Brake::default().approval_ttl);
     let none = || {
         let text = format!("no plan {hash} is held; `zonewright plans` shows those that are");

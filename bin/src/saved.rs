@@ -10,13 +10,27 @@ use zonewright_core::Result;
 use zonewright_core::catalog::Settings;
 use zonewright_core::store::{FileStore, StateStore};
 
-use crate::{folder, state_dir};
+use crate::state_lock::StateLock;
+use crate::{folder, state_dir, state_lock};
+
+/// The store in `--state-dir`, if there is one, and what marks its state as in use. A process that only looks marks nothing.
+///
+/// # Errors
+/// The folder cannot be made.
+pub(crate) async fn open(settings: &Settings, looks: bool) -> Result<(Option<Arc<dyn StateStore>>, Option<StateLock>)> {
+    let store = file_store(settings)?;
+    if looks || store.is_none() {
+        return Ok((store, None));
+    }
+    let state = state_dir::state_file(&state_dir::folder(settings), settings.text("txt-owner-id"));
+    Ok((store, state_lock::share(&state).await))
+}
 
 /// The store in `--state-dir`, if there is one. Its folder is made where it is missing.
 ///
 /// # Errors
 /// The folder cannot be made.
-pub(crate) fn file_store(settings: &Settings) -> Result<Option<Arc<dyn StateStore>>> {
+fn file_store(settings: &Settings) -> Result<Option<Arc<dyn StateStore>>> {
     if settings.text("state-dir").is_empty() {
         return Ok(None);
     }

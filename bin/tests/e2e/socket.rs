@@ -5,8 +5,9 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 
 use zonewright_testkit::DnsSoftware::Bind;
-use zonewright_testkit::{require, tools};
+use zonewright_testkit::{require, tools, wait_for};
 
+use crate::SOON;
 use crate::daemon::{CommandLine, command, state_folder, text};
 use crate::manifests::{folder, service, write};
 use crate::site::Site;
@@ -94,4 +95,38 @@ fn folders_of_others_are_passed_over() {
     let _socket = std::os::unix::net::UnixListener::bind(format!("{evil}/control.sock")).expect("a socket");
     let ended = CommandLine::default().arg("plans").env("XDG_RUNTIME_DIR", &base).run();
     assert_eq!((ended.status.code(), ended.log.as_str()), (Some(0), "No plan is held.\n"));
+}
+
+/// Without a socket nobody can tell the daemon, which saves its own state over whatever was written there.
+#[test]
+fn what_a_process_without_a_socket_would_not_see_is_not_approved() {
+    require!(Bind.tools());
+    let (site, manifests, (_folder, state)) = (Site::start(Bind), folder(), state_folder());
+    let files: Vec<String> = (0..12).map(|n| format!("s{n}.yaml")).collect();
+    for (n, file) in files.iter().enumerate() {
+        write(manifests.path(), file, &service(&format!("s{n}"), &format!("s{n}"), "192.0.2.1"));
+    }
+    with_mode(&state, 0o777);
+    let line = line(&site, manifests.path()).arg(format!("--state-dir={state}"));
+    let once = line.clone().arg("--once");
+    assert_eq!(once.run().status.code(), Some(0));
+    write(manifests.path(), "new.yaml", &service("new", "new", "192.0.2.2"));
+    files.iter().for_each(|file| fs::remove_file(manifests.path().join(file)).expect("a manifest"));
+    let daemon = line.start();
+    let held = || plans(&state).1.split_once("  zone ").map(|(hash, _)| hash.to_owned());
+    let hash = wait_for("a held plan in the saved state", SOON, held);
+    let approve = || {
+        let output = command(&["approve", &hash, &format!("--state-dir={state}"), "--txt-owner-id=e2e"]);
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let (status, said) = approve();
+    assert_eq!(status, Some(1), "{said}");
+    assert!(
+        said.contains("not done: process ") && said.contains("its log says why its socket does not answer"),
+        "{said}"
+    );
+    assert!(daemon.terminate().status.success());
+    assert_eq!(approve(), (Some(0), "12 deletes in zone rfc2136/shop.test are approved.\n".to_owned()));
+    assert_eq!(once.run().status.code(), Some(0));
+    site.shows(&["new 0 A 192.0.2.2"]);
 }
