@@ -125,6 +125,10 @@ fn what_a_process_without_a_socket_would_not_see_is_not_approved() {
         said.contains("not done: process ") && said.contains("its log says why its socket does not answer"),
         "{said}"
     );
+    let second = line.start();
+    second.says(&["process ", "uses this state, too"]);
+    assert!(second.terminate().status.success());
+    assert_eq!(approve().0, Some(1), "the first one uses it still");
     assert!(daemon.terminate().status.success());
     assert_eq!(approve(), (Some(0), "12 deletes in zone rfc2136/shop.test are approved.\n".to_owned()));
     assert_eq!(once.run().status.code(), Some(0));
