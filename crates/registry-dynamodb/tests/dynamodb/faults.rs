@@ -76,6 +76,23 @@ async fn what_the_table_did_not_take_is_owed_and_written_first() {
 }
 
 #[tokio::test]
+async fn what_is_owed_at_the_end_is_written_by_a_commit_of_nothing() {
+    let service = service();
+    let registry = loaded(&service, "me").await;
+    let mut zones = Zones::new(&["z"]);
+    zones.carry(&registry, "z", create(WWW)).await.unwrap();
+    let (zone, opened) = (zones.zone("z"), zones.open(&registry, "z", delete(WWW)).await.unwrap());
+    zones.apply("z", &opened);
+    service.fail("BatchExecuteStatement", Fault::Throttled, usize::MAX);
+    registry.commit(&zone, &[opened], &[Outcome::Applied]).await.unwrap_err();
+    let error = registry.commit(&zone, &[], &[]).await.unwrap_err();
+    assert!(error.chain().contains("Throughput"), "{error:?}");
+    service.fail("BatchExecuteStatement", Fault::Throttled, 0);
+    registry.commit(&zone, &[], &[]).await.unwrap();
+    assert_eq!(shown(&service), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_table_that_goes_missing_takes_no_record_along() {
     let service = service();
     let registry = loaded(&service, "me").await;

@@ -248,6 +248,20 @@ async fn a_note_that_comes_late_does_not_bring_back_what_was_taken_away() {
     assert!(!is_ours(&registry, &zones, "b.org A") && !is_ours(&fresh(&store).await, &zones, "b.org A"));
 }
 
+/// At the end of a process nothing waits for company any more.
+#[tokio::test]
+async fn what_waits_for_company_is_written_by_a_commit_of_nothing() {
+    let (store, registry) = start();
+    let mut zones = Zones::new(&[]);
+    let ready = announce(&registry, &zones, vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.1")]).await;
+    zones.put("a.org A 192.0.2.1");
+    registry.commit(&zones.zone, &ready[..1], &[Outcome::Applied]).await.unwrap();
+    assert!(record(&store, "a.org").unwrap()["intent"].is_string(), "the other one is still under way");
+    registry.commit(&zones.zone, &[], &[]).await.unwrap();
+    assert!(record(&store, "a.org").unwrap()["intent"].is_null());
+    assert!(record(&store, "b.org").unwrap()["intent"].is_string(), "what is under way stays so");
+}
+
 /// A note that waits for company is written before the record is changed again: until then the object speaks for the record
 /// as it was announced.
 #[tokio::test]
