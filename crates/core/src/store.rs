@@ -120,6 +120,7 @@ impl FileStore {
     }
 
     /// The same store, which begins with the document in `former` where nothing was saved yet. That one stays as it is.
+    #[must_use]
     pub fn beginning_with(self, former: Option<PathBuf>) -> Self {
         Self { former, ..self }
     }

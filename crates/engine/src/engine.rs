@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -126,7 +127,7 @@ impl Engine {
         let mut left = Vec::new();
         for handle in self.context.zone_handles() {
             let instance = self.context.instances.iter().find(|instance| instance.id == handle.zone.key.instance);
-            let Some(instance) = instance.filter(|_| handle.status().uncommitted) else { continue };
+            let Some(instance) = instance.filter(|_| handle.uncommitted.load(Ordering::Relaxed)) else { continue };
             if let Err(error) = instance.registry.commit(&handle.zone, &[], &[]).await {
                 warn!(zone = %handle.title, error = error.chain(), "what became of changes is not in the registry");
                 left.push(PassProblem { what: format!("claims of zone {}", handle.title), why: error.chain() });

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
@@ -67,7 +68,7 @@ pub(crate) async fn withdraw(worker: &Worker, prepared: Prepared, why: &Error) -
 fn report_commit(worker: &Worker, committed: Result<(), Error>) {
     if let Err(problem) = committed {
         warn!(zone = %worker.handle.title, error = problem.chain(), "the registry could not note what became of the changes");
-        worker.handle.status().uncommitted = true;
+        worker.handle.uncommitted.store(true, Ordering::Relaxed);
     }
     if let Some(text) = worker.context.journal_writer.new_failure()
         && let Some(object) = &worker.context.own_object

@@ -1,6 +1,7 @@
 //! One zone as the engine's loops share it: its view, its inbox, how it is doing, and who waits for its worker.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ pub(crate) struct ZoneHandle {
     looks: Mutex<Vec<oneshot::Sender<()>>>,
     /// What a dry run of one pass would do.
     preview: Mutex<Preview>,
+    /// The registry could not write down something that was sent. It may have since.
+    pub(crate) uncommitted: AtomicBool,
 }
 
 /// What else is known of the last error of a zone.
@@ -71,8 +74,6 @@ pub(crate) struct Status {
     pub(crate) left_alone: usize,
     /// Names that are parked after a refusal.
     pub(crate) parked: usize,
-    /// The registry could not write down something that was sent. It may have since.
-    pub(crate) uncommitted: bool,
     /// Names that another writer keeps changing back.
     pub(crate) contested: Vec<(DnsName, Fight)>,
     /// Records that are wanted and stand without a claim.
@@ -118,6 +119,7 @@ impl ZoneHandle {
             order: Mutex::default(),
             looks: Mutex::default(),
             preview: Mutex::default(),
+            uncommitted: AtomicBool::default(),
         }
     }
 
