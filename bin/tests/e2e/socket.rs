@@ -111,7 +111,9 @@ fn what_a_process_without_a_socket_would_not_see_is_not_approved() {
     let once = line.clone().arg("--once");
     assert_eq!(once.run().status.code(), Some(0));
     write(manifests.path(), "new.yaml", &service("new", "new", "192.0.2.2"));
-    files.iter().for_each(|file| fs::remove_file(manifests.path().join(file)).expect("a manifest"));
+    for file in files.iter() {
+        fs::remove_file(manifests.path().join(file)).expect("a manifest");
+    }
     let daemon = line.start();
     let held = || plans(&state).1.split_once("  zone ").map(|(hash, _)| hash.to_owned());
     let hash = wait_for("a held plan in the saved state", SOON, held);
