@@ -111,7 +111,7 @@ fn what_a_process_without_a_socket_would_not_see_is_not_approved() {
     let once = line.clone().arg("--once");
     assert_eq!(once.run().status.code(), Some(0));
     write(manifests.path(), "new.yaml", &service("new", "new", "192.0.2.2"));
-    for file in files.iter() {
+    for file in &files {
         fs::remove_file(manifests.path().join(file)).expect("a manifest");
     }
     let daemon = line.start();
