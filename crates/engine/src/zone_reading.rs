@@ -235,7 +235,9 @@ impl Worker {
             Ok(changed) => {
                 contested::note(self, changed);
                 self.reads.sure();
-                self.settle_journal().await;
+                self.settle_journal(&names).await;
+                // What was found open since is read next.
+                self.read_what_is_open();
                 self.resync(true).await
             }
             Err(problem) => {
@@ -250,12 +252,13 @@ impl Worker {
         self.reads.doubt(self.context.journal_writer.open_names(&self.handle.zone));
     }
 
-    /// Closes what was open in the journal, now that its names have been read.
-    async fn settle_journal(&self) {
+    /// Closes what was open in the journal, now that these names have been read.
+    async fn settle_journal(&self, read: &BTreeSet<DnsName>) {
         let registry = &self.instance.registry;
         let owner = |key: &RecordKey| owner_of(&self.ownership(key), registry.owner());
         let stands = |key: &RecordKey| self.handle.view().find(key);
-        let entries = self.context.journal_writer.settle(&self.handle.zone, stands, owner).await;
+        let is_read = |name: &DnsName| read.contains(name);
+        let entries = self.context.journal_writer.settle(&self.handle.zone, is_read, stands, owner).await;
         if entries > 0 {
             info!(zone = %self.handle.title, entries, "unsettled entries of the journal were settled by a reading");
         }

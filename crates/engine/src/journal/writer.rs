@@ -46,6 +46,13 @@ struct Open {
     effects: EntryEffects,
 }
 
+impl Open {
+    /// The names in its zone that must be read to settle it.
+    fn names<'a>(&'a self, zone: &'a Zone) -> impl Iterator<Item = &'a DnsName> {
+        self.effects.keys().map(|key| &key.name).filter(|name| name.is_within(&zone.name))
+    }
+}
+
 impl From<&Entry> for Open {
     fn from(entry: &Entry) -> Self {
         Self { key: entry.key(), effects: entry.into() }
@@ -346,19 +353,19 @@ impl JournalWriter {
     /// The names in a zone that must be read to settle what is open there.
     pub(crate) fn open_names(&self, zone: &Zone) -> BTreeSet<DnsName> {
         let open = lock(&self.open);
-        let keys = open.get(&zone.key.to_string()).into_iter().flatten().flat_map(|open| open.effects.keys());
-        keys.map(|key| key.name.clone()).filter(|name| name.is_within(&zone.name)).collect()
+        open.get(&zone.key.to_string()).into_iter().flatten().flat_map(|open| open.names(zone)).cloned().collect()
     }
 
-    /// Closes what was open in a zone, now that its names have been read: `stands` and `owner` say what stands at a key and whose
-    /// that is. Returns the number of entries.
+    /// Closes what was open in a zone and whose names have all been read: `stands` and `owner` say what stands at a key and whose
+    /// that is. Returns the number of entries. What was found open meanwhile waits for the reading of its own names.
     pub(crate) async fn settle(
         &self,
         zone: &Zone,
+        is_read: impl Fn(&DnsName) -> bool,
         stands: impl Fn(&RecordKey) -> Option<RecordSet>,
         owner: impl Fn(&RecordKey) -> Option<OwnerId>,
     ) -> usize {
-        let open = lock(&self.open).remove(&zone.key.to_string()).unwrap_or_default();
+        let open = self.take_out(zone, is_read);
         let closing = |Open { key, effects }: &Open| {
             let verdict = effects.verdict(&stands, &owner);
             Closing { found: true, ..Closing::new(*key, self.clock.now(), verdict) }
@@ -367,6 +374,18 @@ impl JournalWriter {
         let count = closings.len();
         self.close(closings).await;
         count
+    }
+
+    /// The open entries whose names have all been read.
+    fn take_out(&self, zone: &Zone, is_read: impl Fn(&DnsName) -> bool) -> Vec<Open> {
+        let key = zone.key.to_string();
+        let mut all = lock(&self.open);
+        let open = all.remove(&key).unwrap_or_default();
+        let (read, unread): (Vec<_>, Vec<_>) = open.into_iter().partition(|open| open.names(zone).all(&is_read));
+        if !unread.is_empty() {
+            all.insert(key, unread);
+        }
+        read
     }
 }
 

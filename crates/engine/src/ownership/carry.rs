@@ -31,7 +31,8 @@ impl InstanceSnapshot {
         for (zone, view) in &self.zones {
             let registry = &self.instance.registry;
             let ownership = |key: &_| judge(&registry.claims(zone, key, self), registry.owner());
-            journal.settle(zone, |key| view.find(key), |key| owner_of(&ownership(key), registry.owner())).await;
+            let owner = |key: &_| owner_of(&ownership(key), registry.owner());
+            journal.settle(zone, |_| true, |key| view.find(key), owner).await;
         }
         let mut outcomes = Vec::new();
         for part in actions.chunk_by(|a, b| a.zone.key == b.zone.key).flat_map(|zone| zone.chunks(PIECE)) {
