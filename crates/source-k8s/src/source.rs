@@ -183,6 +183,12 @@ impl K8sSource {
         self.state().index.take_statuses()
     }
 
+    /// A status that could not be written is due again, unless a newer one is. Returns whether its object is there.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn put_back_status(&self, key: &ObjectKey, status: Status) -> bool {
+        self.state().index.put_back_status(key, status)
+    }
+
     /// Waits until objects have been mapped, from this call on.
     pub(crate) fn mapped(&self) -> Notified<'_> {
         self.mapped.notified()
@@ -296,7 +302,7 @@ impl Source for K8sSource {
 }
 
 /// Waits until the moment, or for ever if there is none.
-async fn wait_until(moment: Option<Instant>) {
+pub(crate) async fn wait_until(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,

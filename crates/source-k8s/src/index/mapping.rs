@@ -220,6 +220,15 @@ impl Index {
         std::mem::take(&mut self.statuses)
     }
 
+    /// A status is due again, unless a newer one is. Returns whether its object is there.
+    pub fn put_back_status(&mut self, key: &ObjectKey, status: Status) -> bool {
+        let there = self.store.holds(key.kind, &key.namespace, &key.name);
+        if there {
+            self.statuses.entry(key.clone()).or_insert(status);
+        }
+        there
+    }
+
     fn update(&self, reader: &Reader, object: ObjectRef, state: ObjectState) -> ObjectUpdate {
         let source = self.roles.get(reader.source).map(|role| role.source.shared()).unwrap_or_default();
         ObjectUpdate { source, object, state }
