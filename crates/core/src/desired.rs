@@ -9,6 +9,7 @@ mod claimant;
 mod mapped;
 mod taken;
 mod tombstones;
+mod unknowns;
 mod waits;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -21,8 +22,8 @@ use by_name::ByName;
 use claimant::{Claimant, Claimants};
 use mapped::{asked_by, labels_of, names_of, requests_at};
 pub use taken::{Asked, Edit, Taken, Waiting};
-use thin_vec::ThinVec;
 use tombstones::Tombstones;
+use unknowns::Unknowns;
 use waits::Waits;
 
 use crate::clock::Timestamp;
@@ -52,7 +53,7 @@ pub struct Desired {
     /// How many names were gone through in walks over all of them.
     walked: AtomicU64,
     /// Objects of which not everything is known that they ask for.
-    unknown: BTreeMap<Arc<Claimant>, ThinVec<Unknown>>,
+    unknown: Unknowns,
     /// When objects came of which nothing was known before, and which may have published something without a label.
     unlabelled_since: Option<Timestamp>,
 }
@@ -151,7 +152,7 @@ impl Desired {
                 None => drop(self.names.insert(name.clone(), Askers::One(claimant.clone()))),
             }
         }
-        self.note_unknown(&claimant, &mapped, taken);
+        taken.cleared |= self.unknown.put(&claimant, &mapped.unknown, now);
         let waiting: BTreeSet<&DnsName> = mapped.pending.iter().map(|p| &p.name).collect();
         for pending in old.iter().flat_map(|old| &old.pending).filter(|p| !waiting.contains(&p.name)) {
             self.pending.end(&claimant, &pending.name);
@@ -229,20 +230,12 @@ impl Desired {
         Arc::new(Mapped { pending, ..Mapped::clone(&mapped) })
     }
 
-    fn note_unknown(&mut self, claimant: &Arc<Claimant>, mapped: &Mapped, taken: &mut Taken) {
-        let before = self.unknown.remove(claimant);
-        taken.cleared |= before.is_some_and(|before| before != mapped.unknown);
-        if !mapped.unknown.is_empty() {
-            self.unknown.insert(claimant.clone(), mapped.unknown.clone());
-        }
-    }
-
     /// An object is gone; `proven` since when, if a DELETE event said so.
     fn gone(&mut self, claimant: &Arc<Claimant>, proven: Option<Timestamp>, taken: &mut Taken) {
         let Some(known) = self.claimants.remove(claimant) else { return };
         let mapped = known.mapped();
         self.count(mapped, false);
-        taken.cleared |= self.unknown.remove(claimant).is_some();
+        taken.cleared |= self.unknown.remove(claimant);
         taken.namespaces.insert(claimant.namespace.clone());
         if let Some(others) = self.namespaces.get_mut(&claimant.namespace) {
             others.remove(claimant);
@@ -345,23 +338,23 @@ impl Desired {
         self.tombstones.prove(name, resource)
     }
 
-    /// Why it cannot be determined what the object behind this label asks for. Without a label: whether objects were there from
-    /// the beginning of which that is not known; they count for `grace`.
+    /// Why it cannot be determined what the object behind this label asks for; doubt that passes counts for `grace`. Without a
+    /// label: whether objects were there from the beginning of which that is not known; they count for `grace`.
     pub fn unknown(&self, resource: Option<&Arc<str>>, grace: Duration, now: Timestamp) -> Option<&Unknown> {
         if resource.is_none() && self.unlabelled_since.is_none_or(|since| since.plus(grace) <= now) {
             return None;
         }
-        self.unknown.values().flatten().find(|unknown| unknown.resource.as_ref() == resource)
+        self.unknown.find(resource, grace, now)
     }
 
     /// The objects of which not everything is known that they ask for, each with the reason.
     pub fn unknowns(&self) -> impl Iterator<Item = (String, &str)> {
-        self.unknown.iter().filter_map(|(who, all)| Some((who.to_string(), &*all.first()?.reason)))
+        self.unknown.iter()
     }
 
-    /// Whether there is any object of which not everything is known that it asks for.
-    pub fn has_unknown(&self) -> bool {
-        !self.unknown.is_empty()
+    /// Whether there is any object of which not everything is known that it asks for; doubt that passes counts for `grace`.
+    pub fn has_unknown(&self, grace: Duration, now: Timestamp) -> bool {
+        self.unknown.any(grace, now)
     }
 
     /// Forgets the proof about a name, once the delete that rests on it has been applied.
@@ -397,10 +390,11 @@ impl Desired {
         ]
     }
 
-    /// The next moment at which a pending name's grace ends, if any.
+    /// The next moment at which a pending name's grace ends, or that of doubt, if any.
     pub fn next_grace_end(&self, grace: Duration, now: Timestamp) -> Option<Timestamp> {
         let unlabelled = self.unlabelled_since.map(|since| since.plus(grace)).filter(|end| *end > now);
-        self.pending.next_end(grace, now).into_iter().chain(unlabelled).min()
+        let (names, doubt) = (self.pending.next_end(grace, now), self.unknown.next_end(grace, now));
+        names.into_iter().chain(doubt).chain(unlabelled).min()
     }
 
     /// The names whose grace ended at or before `now`.

@@ -260,6 +260,8 @@ pub struct Unknown {
     pub resource: Option<Arc<str>>,
     /// Why it is not known.
     pub reason: String,
+    /// Whether records are kept for the grace only, as those of a name without targets are.
+    pub passing: bool,
 }
 
 /// What an object asks for under a well-known annotation prefix that is not in force, as far as it differs from what it asks

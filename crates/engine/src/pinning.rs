@@ -23,10 +23,11 @@ use crate::pins::Pin;
 use crate::worker::Worker;
 
 /// A digest of what is asked for at a name: from whom and what, not in which order. `None` while that is not known.
-pub(crate) fn digest(desired_state: &DesiredState, name: &DnsName) -> Option<String> {
+fn digest(context: &EngineContext, desired_state: &DesiredState, name: &DnsName) -> Option<String> {
     let asked = desired_state.table.at(name);
     let trusted = desired_state.evidence.doubtful(desired_state.evidence.kinds.keys()).is_empty();
-    (trusted && asked.pending.is_empty() && !desired_state.table.has_unknown()).then(|| digest_of(&asked))
+    let doubted = desired_state.table.has_unknown(context.config.status_grace, context.clock.now());
+    (trusted && asked.pending.is_empty() && !doubted).then(|| digest_of(&asked))
 }
 
 fn digest_of(asked: &Asked<'_>) -> String {
@@ -62,7 +63,10 @@ fn line(endpoint: &Endpoint) -> String {
 pub(crate) fn pin(worker: &Worker, plan: &str, until: Timestamp, names: &BTreeSet<DnsName>) {
     let digests = {
         let desired_state = worker.context.desired_state();
-        names.iter().map(|name| (name.clone(), digest(&desired_state, name))).collect::<BTreeMap<_, _>>()
+        names
+            .iter()
+            .map(|name| (name.clone(), digest(&worker.context, &desired_state, name)))
+            .collect::<BTreeMap<_, _>>()
     };
     let since = worker.context.clock.now();
     worker.context.state.zone(&worker.handle.label(), |state| {
@@ -180,7 +184,7 @@ fn text(pin: &Pin, name: &DnsName, flags: &str) -> Arc<str> {
 fn changed(worker: &Worker, held: &BTreeMap<DnsName, (Option<String>, Arc<str>)>) -> BTreeSet<DnsName> {
     let now: BTreeMap<&DnsName, String> = {
         let desired_state = worker.context.desired_state();
-        held.keys().filter_map(|name| Some((name, digest(&desired_state, name)?))).collect()
+        held.keys().filter_map(|name| Some((name, digest(&worker.context, &desired_state, name)?))).collect()
     };
     let zone = worker.handle.label();
     let (mut changed, mut first) = (BTreeSet::new(), Vec::new());

@@ -344,8 +344,14 @@ impl<'a> Mapping<'a> {
 
     /// Notes that the object asks for something that cannot be determined now; what is published under its label stays.
     pub(crate) fn cannot_determine(&mut self, labels: impl IntoIterator<Item = Option<Arc<str>>>, reason: &str) {
-        let unknown = labels.into_iter().map(|resource| Unknown { resource, reason: reason.to_owned() });
-        self.unknown.extend(unknown);
+        let unknown = |resource| Unknown { resource, reason: reason.to_owned(), passing: false };
+        self.unknown.extend(labels.into_iter().map(unknown));
+    }
+
+    /// Asks for records whose very names are not known now: what is published under the object's label stays for the grace.
+    pub(crate) fn wait_for_names(&mut self, reason: &str) {
+        let resource = self.settings.resource.clone();
+        self.unknown.push(Unknown { resource, reason: reason.to_owned(), passing: true });
     }
 
     /// An alias of itself never resolves; some controllers write an object's own host into its status.

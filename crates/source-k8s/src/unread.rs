@@ -62,8 +62,10 @@ impl Unread {
         let object = meta.object_ref(key.kind);
         let reason = format!("it cannot be read: {}", flaw.error);
         let text = format!("{reason}; what is published for this object stays as it is");
-        let unknown =
-            |label: &Arc<str>| Unknown { resource: Some(meta.resource(key.kind, label)), reason: reason.clone() };
+        let unknown = |label: &Arc<str>| {
+            let resource = Some(meta.resource(key.kind, label));
+            Unknown { resource, reason: reason.clone(), passing: false }
+        };
         let mapped = Mapped {
             unknown: role.labels.first().map(unknown).into_iter().collect(),
             notes: [Note::warning(&object, UNREADABLE_OBJECT, text)].into(),
@@ -84,7 +86,7 @@ impl Unread {
         let stated = mapped.endpoints.iter().map(|endpoint| &endpoint.resource);
         let stated = stated.chain(mapped.pending.iter().map(|pending| &pending.resource)).flatten().cloned();
         let labels: BTreeSet<Arc<str>> = stated.chain(own).collect();
-        let unknown = |label| Unknown { resource: Some(label), reason: reason.clone() };
+        let unknown = |label| Unknown { resource: Some(label), reason: reason.clone(), passing: false };
         mapped.unknown.extend(labels.into_iter().map(unknown));
     }
 }

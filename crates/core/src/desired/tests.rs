@@ -85,7 +85,7 @@ fn what_is_not_known_is_noted_until_it_is() {
     let mut desired = Desired::default();
     let label = |text: &str| Some(Arc::<str>::from(text));
     let failed = |reason: &str| Mapped {
-        unknown: [Unknown { resource: label("service/ns/a"), reason: reason.to_owned() }].into(),
+        unknown: [Unknown { resource: label("service/ns/a"), reason: reason.to_owned(), passing: false }].into(),
         ..Mapped::default()
     };
     assert!(!desired.take(update(vec![("a", Some(failed("x")))], false), Timestamp(1)).cleared);
@@ -102,11 +102,32 @@ fn what_is_not_known_is_noted_until_it_is() {
     assert_eq!(unknown(&desired, Some("service/ns/a")), None);
 }
 
+/// Doubt that passes lasts for the grace from its first moment, whatever its reason becomes.
+#[test]
+fn doubt_that_passes_ends_with_the_grace() {
+    let label = Some(Arc::<str>::from("service/ns/a"));
+    let doubted = |reason: &str| Mapped {
+        unknown: [Unknown { resource: label.clone(), reason: reason.to_owned(), passing: true }].into(),
+        ..Mapped::default()
+    };
+    let (mut desired, grace) = (Desired::default(), Duration::from_millis(10));
+    desired.take(update(vec![("a", Some(doubted("x")))], true), Timestamp(5));
+    desired.take(update(vec![("a", Some(doubted("y")))], false), Timestamp(9));
+    let unknown = |desired: &Desired, now: i64| desired.unknown(label.as_ref(), grace, Timestamp(now)).is_some();
+    assert!(unknown(&desired, 14) && desired.has_unknown(grace, Timestamp(14)));
+    assert_eq!(desired.next_grace_end(grace, Timestamp(9)), Some(Timestamp(15)));
+    assert!(!unknown(&desired, 15) && !desired.has_unknown(grace, Timestamp(15)));
+    assert_eq!(desired.next_grace_end(grace, Timestamp(15)), None);
+    desired.take(update(vec![("a", Some(Mapped::default()))], false), Timestamp(20));
+    desired.take(update(vec![("a", Some(doubted("x")))], false), Timestamp(21));
+    assert!(unknown(&desired, 30) && !unknown(&desired, 31), "another doubt has a grace of its own");
+}
+
 /// Without a label: known names wait, and what an earlier process may have written is kept for the grace.
 #[test]
 fn what_has_no_label_waits_by_name() {
-    let failed =
-        || Mapped { unknown: [Unknown { resource: None, reason: "x".to_owned() }].into(), ..Mapped::default() };
+    let unknown = || Unknown { resource: None, reason: "x".to_owned(), passing: false };
+    let failed = || Mapped { unknown: [unknown()].into(), ..Mapped::default() };
     let mut good = mapped("Service", "a", &["a.example A 192.0.2.1", "b.example A 192.0.2.1"]);
     good.endpoints[0].resource = None;
     let grace = Duration::from_millis(10);

@@ -36,6 +36,24 @@ async fn an_object_that_cannot_be_read_keeps_its_own_records_and_no_others() {
     assert_eq!(world.sim.records(), ["c.example A 192.0.2.3", "d.example A 192.0.2.4"]);
 }
 
+/// A route whose Gateway is missing: the names were the Gateway's, so they are not known. A new process has its own grace.
+#[tokio::test(start_paused = true)]
+async fn doubt_that_passes_keeps_what_is_published_for_the_grace() {
+    let world = World::new(&["example"]);
+    published(&world, &["a", "b"]).await;
+    world.cluster.put("a", &["unknown for now"]);
+    for restarted in [false, true] {
+        let engine = world.start().await;
+        after(&engine, Duration::from_mins(4)).await;
+        assert_eq!(world.sim.records(), ["a.example A 192.0.2.1", "b.example A 192.0.2.1"]);
+        if restarted {
+            after(&engine, Duration::from_mins(2)).await;
+            assert_eq!(world.sim.records(), ["b.example A 192.0.2.1"]);
+        }
+        engine.stop().await;
+    }
+}
+
 /// Its DELETE event is a proof like that of any other: nothing is counted, though nobody ever knew what it asked for.
 #[tokio::test(start_paused = true)]
 async fn the_deletion_of_an_unreadable_object_is_proof() {

@@ -119,7 +119,7 @@ pub(super) fn mapped(id: Id, spec: &Spec) -> Arc<Mapped> {
     };
     let pending =
         |name: &DnsName| Pending { name: name.clone(), resource: resource.clone(), reason: "no address".to_owned() };
-    let unknown = Unknown { resource: resource.clone(), reason: "a template failed".to_owned() };
+    let unknown = Unknown { resource: resource.clone(), reason: "a template failed".to_owned(), passing: false };
     Arc::new(Mapped {
         endpoints: spec.wants.iter().map(endpoint).collect(),
         pending: spec.pending.iter().map(pending).collect(),

@@ -1,6 +1,7 @@
 //! A small language for cases: objects by builder ([`crate::things`]), options by closure, and the outcome as one line for each record.
 //!
-//! `foo.example.org A 1.2.3.4 ttl=60 | foo.example.org pending | ! InvalidTTL` is two lines and a note.
+//! `foo.example.org A 1.2.3.4 ttl=60 | foo.example.org pending | ! InvalidTTL` is two lines and a note; `names pending` stands for
+//! names that are not known themselves.
 
 use std::fmt::Write as _;
 
@@ -54,6 +55,7 @@ fn lines(expected: &str) -> Vec<String> {
 pub(crate) fn shown(mapped: &Mapped) -> Vec<String> {
     let mut lines: Vec<String> = mapped.endpoints.iter().map(endpoint).collect();
     lines.extend(mapped.pending.iter().map(|pending| format!("{} pending", pending.name)));
+    lines.extend(mapped.unknown.iter().filter(|unknown| unknown.passing).map(|_| "names pending".to_owned()));
     lines.extend(mapped.notes.iter().map(|note| format!("! {}", note.reason)));
     lines.sort();
     lines

@@ -122,11 +122,13 @@ impl Cluster {
                 });
                 continue;
             }
-            if *line == "unknown" {
-                mapped.unknown.push(Unknown { resource: label.clone(), reason: "a template failed".to_owned() });
+            let is_unknown = ["unknown", "unknown for now"].contains(line);
+            if is_unknown {
+                let (resource, reason) = (label.clone(), "a template failed".to_owned());
+                mapped.unknown.push(Unknown { resource, reason, passing: *line != "unknown" });
             }
             let is_setting = |start: &&str| line.starts_with(*start);
-            if *line != "unknown"
+            if !is_unknown
                 && !["policy:", "set:", "prop:", "label:", "ttl:", "choice:", "other:"].iter().any(is_setting)
             {
                 mapped.endpoints.push(endpoint(line));

@@ -1,7 +1,7 @@
 //! A route and one of its parents: the listeners that take it, and what it gets there.
 //!
 //! In come a parent and the route's hosts; endpoints are asked for as they are found. What must hold: whatever a listener
-//! does not take leaves a doubt or a note, unless it is simply another listener's business.
+//! does not take leaves a doubt or a note, unless it is simply another listener's business; in doubt what it would serve waits.
 
 use std::collections::BTreeSet;
 
@@ -26,6 +26,8 @@ pub(super) struct Attached {
     pub(super) doubts: Vec<String>,
     /// Whether any parent has accepted the route.
     pub(super) accepted: bool,
+    /// Whether any parent is missing, so that its listeners are not known.
+    pub(super) hidden: bool,
 }
 
 /// What a parent has to give.
@@ -40,28 +42,41 @@ impl Mapper<'_, '_> {
     /// Asks for what the route gets from one parent.
     pub(super) fn attach(&mut self, parent: &Parent<'_>, hosts: &Hosts, attached: &mut Attached) {
         let name = parent.found.name();
-        match self.entry(parent, &name) {
-            Ok(()) => attached.accepted = true,
-            Err(obstacle) => return self.report(obstacle, attached),
-        }
+        let doubt = match self.entry(parent, &name) {
+            Ok(()) => {
+                attached.accepted = true;
+                None
+            }
+            Err(obstacle) => {
+                let Some(nothing) = self.report(obstacle, attached) else { return };
+                Some(nothing)
+            }
+        };
         let listeners = match &parent.found {
-            Found::Missing(_) => return,
+            Found::Missing(_) => {
+                attached.hidden = true;
+                return;
+            }
             Found::Gateway(gateway) => &gateway.spec.listeners,
             Found::Set(set, _) => &set.spec.listeners,
         };
         let section = &parent.reference.section_name;
         let mut named = listeners.iter().filter(|listener| section.is_empty() || listener.name == *section).peekable();
-        if named.peek().is_none() && !section.is_empty() {
+        if doubt.is_none() && named.peek().is_none() && !section.is_empty() {
             self.mapping
                 .warn("NoSuchListener", format!("{name} has no listener {section:?}, which sectionName asks for"));
         }
-        let offer = self.offer(&parent.found);
+        let offer = doubt.unwrap_or_else(|| self.offer(&parent.found));
         let (kind, port) = (self.kind, parent.reference.port);
         for listener in named.filter(|listener| speaks(kind, listener) && on_port(listener, port)) {
             match self.admits(&parent.found, listener, &name) {
                 Ok(true) => self.at_listener(listener, &name, &offer, hosts, attached),
                 Ok(false) => {}
-                Err(obstacle) => self.report(obstacle, attached),
+                Err(obstacle) => {
+                    if let Some(offer) = self.report(obstacle, attached) {
+                        self.at_listener(listener, &name, &offer, hosts, attached);
+                    }
+                }
             }
         }
     }
@@ -89,15 +104,21 @@ impl Mapper<'_, '_> {
         }
     }
 
-    fn report(&mut self, obstacle: Obstacle, attached: &mut Attached) {
-        match obstacle {
-            Obstacle::Refused(why) => self.mapping.warn("RouteNotAccepted", why),
-            Obstacle::Unknown(why) => attached.doubts.push(why),
+    /// Reports what stands in the way. Returns what there is to give until more is known, if that can be.
+    fn report(&mut self, obstacle: Obstacle, attached: &mut Attached) -> Option<Offer> {
+        let reason = match obstacle {
+            Obstacle::Refused(why) => {
+                self.mapping.warn("RouteNotAccepted", why);
+                return None;
+            }
+            Obstacle::Unknown(why) => why,
             Obstacle::Missing(why) => {
                 self.mapping.warn("ParentNotFound", why.clone());
-                attached.doubts.push(why);
+                why
             }
-        }
+        };
+        attached.doubts.push(reason.clone());
+        Some(Offer { targets: Vec::new(), reason })
     }
 
     /// Asks for the hosts that the route and the listener have in common.

@@ -27,3 +27,10 @@ pub(super) struct Hosts {
     /// Whether it takes whatever its listeners serve.
     pub(super) of_listeners: bool,
 }
+
+impl Hosts {
+    /// Whether what is published may be a listener's name, and none of these.
+    pub(super) fn rest_on_listeners(&self) -> bool {
+        self.of_listeners || self.named.iter().any(DnsName::is_wildcard)
+    }
+}

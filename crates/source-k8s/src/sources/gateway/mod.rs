@@ -3,7 +3,7 @@
 //!
 //! In come a route of any kind and the Gateways, ListenerSets and Namespaces that it leads to; out go endpoints. What must
 //! hold: a route publishes nothing through a Gateway that has not accepted it, and a name whose fate is not known now (a
-//! Gateway that is missing, or has not answered) is pending.
+//! Gateway that is missing, or has not answered) is pending. Where that Gateway would name it, all of the route's names wait.
 
 mod admit;
 mod attach;
@@ -80,8 +80,11 @@ impl<'a> Mapper<'_, 'a> {
         self.report_rest(&hosts, &attached);
     }
 
-    /// The names that no listener served.
+    /// The names that no listener served, and those that a missing parent's listeners would give.
     fn report_rest(&mut self, hosts: &Hosts, attached: &Attached) {
+        if let Some(reason) = attached.doubts.first().filter(|_| attached.hidden && hosts.rest_on_listeners()) {
+            self.mapping.wait_for_names(reason);
+        }
         for name in hosts.named.iter().filter(|name| !attached.served.contains(name)) {
             if let Some(reason) = attached.doubts.first() {
                 self.mapping.wait(name, reason);

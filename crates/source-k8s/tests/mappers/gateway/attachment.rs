@@ -104,6 +104,34 @@ fn acceptance() {
     check("other conditions do not count", &several, &all, |_| {}, "test.example.internal A 1.2.3.4");
 }
 
+/// Names that the route does not state are a listener's: they wait by name where it is known, else all of the route's do.
+#[test]
+fn names_of_a_listener_wait_while_its_gateway_has_not_judged_or_is_missing() {
+    let serving = [gateway("gw").listeners(&[listener("l", "a.example.internal"), listener("m", "b.example.org")])];
+    for (hosts, own) in [(&[][..], " | b.example.org"), (&["*.example.internal"], "")] {
+        let silent = route(Kind::HttpRoute, hosts).refers(to_gateway("gw"));
+        let answered = |status: &str| silent.answered(&to_gateway("gw"), status);
+        let each = |what: &str| format!("a.example.internal{own}").replace(" |", &format!("{what} |")) + what;
+        check("True", &answered("True"), &serving, |_| {}, &each(" A 1.2.3.4"));
+        check("no answer at all yet", &silent, &serving, |_| {}, &each(" pending"));
+        check("Unknown", &answered("Unknown"), &serving, |_| {}, &each(" pending"));
+        check("False", &answered("False"), &serving, |_| {}, "! RouteNotAccepted");
+        let stated = hosts.iter().map(|host| format!("{host} pending | ")).collect::<Vec<_>>().concat();
+        let missing = format!("{stated}names pending | ! ParentNotFound");
+        check("the Gateway is not there", &answered("True"), &[], |_| {}, &missing);
+        check("nor has it ever answered", &silent, &[], |_| {}, &missing);
+        let two = answered("True").to("other");
+        let other = [serving[0].with("metadata.name", "other")];
+        let rest = format!("{} | names pending | ! ParentNotFound", each(" A 1.2.3.4"));
+        check("one of two is not there", &two, &other, |_| {}, &rest);
+    }
+    let selecting = json!({"namespaces": {"from": "Selector", "selector": {"matchLabels": {"team": "foo"}}}});
+    let mut listener = listener("l", "a.example.internal");
+    listener["allowedRoutes"] = selecting;
+    let gateway = [gateway("gw").listeners(&[listener])];
+    check("the Namespace is not there", &http(&[]), &gateway, |_| {}, "a.example.internal pending | ! ParentNotFound");
+}
+
 #[test]
 fn what_is_reported() {
     let route = route(Kind::HttpRoute, &[TEST]).refers(to_gateway("gw")).answered(&to_gateway("gw"), "False");
