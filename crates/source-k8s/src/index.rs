@@ -50,8 +50,10 @@ pub struct Index {
     views: BTreeMap<Kind, KindTrust>,
     /// Kinds whose list is under way, and the objects that it held so far.
     listing: BTreeMap<Kind, BTreeSet<ObjectKey>>,
-    /// Objects that are there and of which nothing is known.
+    /// Objects that are there and cannot be read.
     unread: Unread,
+    /// Objects of which nothing is kept, and that cannot be read any more: what was reported of them is reported with that.
+    retold: BTreeSet<Reader>,
     reported: ReportedObjects,
     dirty: BTreeSet<Reader>,
     /// What is being mapped, by a [`MappingBatch`] that is not back yet.
@@ -105,6 +107,7 @@ impl Index {
             views: ids.iter().map(|(kind, id)| (*kind, KindTrust::new(seen.may_hold(id), patience))).collect(),
             listing: BTreeMap::new(),
             unread: Unread::default(),
+            retold: BTreeSet::new(),
             reported,
             dirty: BTreeSet::new(),
             in_flight: Arc::default(),
@@ -247,17 +250,20 @@ impl Index {
         telling
     }
 
-    /// An object that cannot be read is there: what is known of it stays, and where nothing is known it is doubted what it
-    /// asks for, and what those ask for that read it.
+    /// An object that cannot be read is there, and is told: what is known of it stays, and where nothing is known it is doubted what
+    /// it asks for, and what those ask for that read it.
     fn keep_unreadable(&mut self, object: Unreadable) {
         let key = object.key.clone();
         if let Some(seen) = self.listing.get_mut(&key.kind) {
             seen.insert(key.clone());
         }
-        if !self.store.holds(key.kind, &key.namespace, &key.name)
-            && self.reads.contains_key(&key.kind)
-            && self.unread.insert(object)
-        {
+        let known = self.store.holds(key.kind, &key.namespace, &key.name);
+        if !self.reads.contains_key(&key.kind) || !self.unread.insert(object, known) {
+            return;
+        }
+        if known {
+            self.mark_own(&key);
+        } else {
             self.mark_doubtful(&key);
         }
     }

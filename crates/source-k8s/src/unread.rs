@@ -2,7 +2,8 @@
 //!
 //! In come the objects with what is wrong with them; out goes, for each mapping, what cannot be determined: of the object itself,
 //! and of those whose mapper may have read it. What must hold: what is published by the labels of these stays, and no other
-//! object is concerned. An object of which not even the name can be determined throws doubt on its whole kind.
+//! object is concerned. An object of which not even the name can be determined throws doubt on its whole kind. Of one that could be
+//! read before, what it asked for then stays in force, and nothing is in doubt but that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,6 +26,15 @@ const UNREADABLE_OBJECT: &str = "UnreadableObject";
 struct Flaw {
     uid: Uid,
     error: Arc<str>,
+    /// Whether the object could be read before, so that what it asked for then is known.
+    known: bool,
+}
+
+impl Flaw {
+    fn note(&self, object: &ObjectRef) -> Note {
+        let text = format!("it cannot be read: {}; what is published for this object stays as it is", self.error);
+        Note::warning(object, UNREADABLE_OBJECT, text)
+    }
 }
 
 /// The objects that cannot be read.
@@ -32,10 +42,10 @@ struct Flaw {
 pub(crate) struct Unread(BTreeMap<ObjectKey, Flaw>);
 
 impl Unread {
-    /// Notes an object; returns whether that is news.
-    pub(crate) fn insert(&mut self, object: Unreadable) -> bool {
+    /// Notes an object, and whether it could be read before; returns whether that is news.
+    pub(crate) fn insert(&mut self, object: Unreadable, known: bool) -> bool {
         let Unreadable { key, uid, error } = object;
-        let flaw = Flaw { uid, error };
+        let flaw = Flaw { uid, error, known };
         self.0.insert(key, flaw.clone()).is_none_or(|former| former != flaw)
     }
 
@@ -47,6 +57,16 @@ impl Unread {
     /// The objects of a kind.
     pub(crate) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &ObjectKey> {
         self.0.range(ObjectKey::new(kind, "", "")..).map(|(key, _)| key).take_while(move |key| key.kind == kind)
+    }
+
+    /// Whether there is an object of a kind of which nothing is known.
+    pub(crate) fn hides(&self, kind: Kind) -> bool {
+        self.hidden(kind).next().is_some()
+    }
+
+    /// The objects of a kind of which nothing is known.
+    fn hidden(&self, kind: Kind) -> impl Iterator<Item = &ObjectKey> {
+        self.of_kind(kind).filter(|key| self.0.get(*key).is_some_and(|flaw| !flaw.known))
     }
 
     /// Number of objects.
@@ -61,18 +81,25 @@ impl Unread {
         let meta = Meta { namespace, name, uid: flaw.uid.clone(), ..Meta::default() };
         let object = meta.object_ref(key.kind);
         let reason = format!("it cannot be read: {}", flaw.error);
-        let text = format!("{reason}; what is published for this object stays as it is");
         let unknown = |label: &Arc<str>| {
             let resource = Some(meta.resource(key.kind, label));
             Unknown { resource, reason: reason.clone(), passing: false }
         };
         let mapped = Mapped {
             unknown: role.labels.first().map(unknown).into_iter().collect(),
-            notes: [Note::warning(&object, UNREADABLE_OBJECT, text)].into(),
+            notes: [flaw.note(&object)].into(),
             kinds: [key.kind.id()].into(),
             ..Mapped::default()
         };
         Some((object, mapped))
+    }
+
+    /// Adds to what an object asked for when it could be read that it cannot be now.
+    pub(crate) fn tell(&self, mapped: &mut Mapped, key: &ObjectKey, object: &ObjectRef) {
+        if let Some(flaw) = self.0.get(key) {
+            mapped.notes.retain(|note| note.reason != UNREADABLE_OBJECT);
+            mapped.notes.push(flaw.note(object));
+        }
     }
 
     /// Adds to what an object's mapper gave that it may have missed something, if what it read has such holes.
@@ -80,7 +107,7 @@ impl Unread {
         if self.0.is_empty() {
             return;
         }
-        let missed = |read: &Dependency| self.of_kind(read.kind()).find(|key| read.may_miss(key));
+        let missed = |read: &Dependency| self.hidden(read.kind()).find(|key| read.may_miss(key));
         let Some(missed) = reads.iter().find_map(missed) else { return };
         let reason = format!("{missed}, which it leads to, cannot be read");
         let stated = mapped.endpoints.iter().map(|endpoint| &endpoint.resource);

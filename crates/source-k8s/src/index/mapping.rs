@@ -38,9 +38,10 @@ impl Index {
         self.dirty.extend(self.in_flight.iter().cloned());
         self.changes.clear();
         // What was mapped and not kept is mapped again when it comes anew; nothing else has a part in it.
-        let store = &self.store;
-        let is_whole = |reader: &Reader| !store.is_pruned(&reader.key);
-        self.in_flight = Arc::new(std::mem::take(&mut self.dirty).into_iter().filter(is_whole).collect());
+        let is_whole = |reader: &Reader| !self.store.is_pruned(&reader.key);
+        let (whole, pruned): (Vec<_>, Vec<_>) = std::mem::take(&mut self.dirty).into_iter().partition(is_whole);
+        self.in_flight = Arc::new(whole);
+        self.retold.extend(pruned);
         self.published_read = false;
         MappingBatch {
             readers: Arc::clone(&self.in_flight),
@@ -62,8 +63,11 @@ impl Index {
     }
 
     /// Everything of the batch is taken over: reports what changed by it; with `everything`, all that there is.
-    pub(crate) fn end(&mut self, changed: Vec<ObjectUpdate>, everything: bool) -> Update {
+    pub(crate) fn end(&mut self, mut changed: Vec<ObjectUpdate>, everything: bool) -> Update {
         self.in_flight = Arc::default();
+        for reader in std::mem::take(&mut self.retold) {
+            self.retell(&reader, &mut changed);
+        }
         self.compact(self.laid_out + MANY);
         // What was read may have changed after it was read.
         for (old, new) in std::mem::take(&mut self.changes) {
@@ -174,6 +178,7 @@ impl Index {
         }
         self.remapped += 1;
         self.note_status(reader, object, &mapped);
+        self.unread.tell(&mut mapped, &reader.key, &object.reference());
         self.report(reader, object.reference(), mapped, tombstone, updates);
     }
 
@@ -203,6 +208,18 @@ impl Index {
         let mapped = Arc::new(mapped);
         self.reported.insert(reader, Reported::new(reader, reference.clone(), Arc::clone(&mapped)));
         updates.push(self.update(reader, reference, ObjectState::Present(mapped)));
+    }
+
+    /// Reports an object of which nothing is kept as it was reported, and that it cannot be read now if that is so.
+    fn retell(&mut self, reader: &Reader, updates: &mut Vec<ObjectUpdate>) {
+        // What came anew meanwhile is mapped, and what went is reported so.
+        let reference = self.store.reference(&reader.key).filter(|_| self.store.is_pruned(&reader.key));
+        if let Some(reference) = reference {
+            let mut mapped =
+                self.reported.get(reader).map(|reported| Mapped::clone(&reported.mapped)).unwrap_or_default();
+            self.unread.tell(&mut mapped, &reader.key, &reference);
+            self.report(reader, reference, mapped, false, updates);
+        }
     }
 
     fn note_status(&mut self, reader: &Reader, object: &Object, mapped: &Mapped) {

@@ -26,7 +26,7 @@ impl Index {
         state.unreadable = self.unread.of_kind(kind).count();
         // The nameless one comes first.
         let nameless = self.unread.of_kind(kind).next().is_some_and(|key| key.name.is_empty());
-        state.complete &= !nameless && (state.unreadable == 0 || has_labels(&self.roles, kind));
+        state.complete &= !nameless && (!self.unread.hides(kind) || has_labels(&self.roles, kind));
         state
     }
 

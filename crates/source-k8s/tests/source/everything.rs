@@ -85,6 +85,8 @@ fn step() -> impl Strategy<Value = Step> {
 struct Truth {
     objects: BTreeMap<ObjectKey, Object>,
     spoilt: BTreeSet<ObjectKey>,
+    /// Objects that could be read before, and cannot be now.
+    stale: BTreeSet<ObjectKey>,
     keep: Keep,
 }
 
@@ -94,7 +96,11 @@ impl Truth {
             Step::Put(thing, changes) => self.put(&changed(thing.get(&THINGS), changes)).into_iter().collect(),
             Step::Delete(at) => self.drop_one(*at).into_iter().map(FeedEvent::Deleted).collect(),
             Step::Vanish(at) => self.drop_one(*at).map(|key| FeedEvent::Removed(vec![key])).into_iter().collect(),
-            Step::Unreadable(at) => self.key(*at).map(unreadable).into_iter().collect(),
+            Step::Unreadable(at) => {
+                let key = self.key(*at);
+                self.stale.extend(key.clone());
+                key.map(unreadable).into_iter().collect()
+            }
             Step::Spoil(at) => self.spoil(*at),
             Step::Relist(thing, skip) => self.relist(thing.get(&THINGS).kind, *skip),
             Step::BreakOff(thing) => {
@@ -114,6 +120,7 @@ impl Truth {
         let object = thing.object(&self.keep)?;
         self.objects.insert(object.key(), object.clone());
         self.spoilt.remove(&object.key());
+        self.stale.remove(&object.key());
         Some(FeedEvent::Applied(object))
     }
 
@@ -129,7 +136,8 @@ impl Truth {
         vec![FeedEvent::Deleted(key.clone()), unreadable(key)]
     }
 
-    fn list(&self, kind: Kind) -> Vec<FeedEvent> {
+    fn list(&mut self, kind: Kind) -> Vec<FeedEvent> {
+        self.stale.retain(|key| key.kind != kind);
         let mut events = list(kind, self.of_kind(kind));
         let spoilt = self.spoilt.iter().filter(|key| key.kind == kind).cloned().map(unreadable);
         events.splice(1..1, spoilt);
@@ -147,6 +155,7 @@ impl Truth {
     fn drop_one(&mut self, at: Any) -> Option<ObjectKey> {
         let key = self.key(at)?;
         self.objects.remove(&key);
+        self.stale.remove(&key);
         Some(key)
     }
 }
@@ -228,7 +237,7 @@ proptest! {
         little in any::<bool>(),
     ) {
         let options = which.get(&*OPTIONS);
-        let mut truth = Truth { objects: BTreeMap::new(), spoilt: BTreeSet::new(), keep: options.keep() };
+        let mut truth = Truth { objects: BTreeMap::new(), spoilt: BTreeSet::new(), stale: BTreeSet::new(), keep: options.keep() };
         let live = index(options);
         let (mut live, mut engine) = (if little { live.keeping_little() } else { live }, Engine::default());
         for step in &steps {
@@ -241,7 +250,7 @@ proptest! {
 
         let (mut fresh, mut scratch) = (index(options), Engine::default());
         apply(&mut fresh, truth.objects.into_values().map(FeedEvent::Applied));
-        apply(&mut fresh, truth.spoilt.into_iter().map(unreadable));
+        apply(&mut fresh, truth.spoilt.into_iter().chain(truth.stale).map(unreadable));
         scratch.take(fresh.take(true));
         prop_assert_eq!(engine.asking(), scratch.asking());
 

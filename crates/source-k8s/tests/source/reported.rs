@@ -162,6 +162,49 @@ fn an_unreadable_object_stays_as_it_was() {
     assert_eq!(engine.endpoints(), ["web.example.com A 192.0.2.1"]);
 }
 
+/// It is told and counted like one that was never read, until it can be read again; nothing else changes, also where no more is kept of
+/// it than who it is.
+#[test]
+fn an_object_that_becomes_unreadable_is_told_and_counted_while_its_mapping_stays() {
+    let states = |index: &Index| {
+        let kind = &index.states(tokio::time::Instant::now())[&Kind::Service.id()];
+        (kind.unreadable, kind.complete, index.table_sizes()["unread"])
+    };
+    let told = |engine: &Engine| -> Vec<String> {
+        let notes = engine.objects.values().flat_map(|mapped| &mapped.notes);
+        notes.map(|note| format!("{} {}: {}", note.object, note.reason, note.message)).collect()
+    };
+    for little in [false, true] {
+        let mut index = if little { index().keeping_little() } else { index() };
+        let mut engine = Engine::default();
+        apply(&mut index, list(Kind::Service, [web()]));
+        engine.take(index.take(false));
+        for expected in [1, 0] {
+            apply(&mut index, [unreadable(key())]);
+            assert!(index.is_dirty() || expected == 0, "somebody has to look");
+            let update = index.take(false);
+            assert_eq!(update.objects.len(), expected, "once");
+            engine.take(update);
+            let text = "it cannot be read: spec: expected a map; what is published for this object stays as it is";
+            assert_eq!(told(&engine), [format!("{WEB} UnreadableObject: {text}")]);
+            assert_eq!(
+                (engine.endpoints(), unknown(&engine)),
+                (vec!["web.example.com A 192.0.2.1".to_owned()], vec![])
+            );
+            assert_eq!(states(&index), (1, true, 1));
+        }
+        apply(&mut index, [FeedEvent::Applied(web())]);
+        engine.take(index.take(false));
+        assert_eq!((told(&engine), states(&index)), (vec![], (0, true, 0)));
+        assert_eq!(engine.endpoints(), ["web.example.com A 192.0.2.1"]);
+        apply(&mut index, [unreadable(key())]);
+        engine.take(index.take(false));
+        apply(&mut index, [FeedEvent::Deleted(key())]);
+        assert_eq!(engine.take(index.take(false)), gone(WEB, true));
+        assert_eq!(states(&index), (0, true, 0));
+    }
+}
+
 fn unknown(engine: &Engine) -> Vec<String> {
     let all = engine.objects.values().flat_map(|mapped| &mapped.unknown);
     all.map(|u| format!("{}: {}", u.resource.as_deref().unwrap_or("-"), u.reason)).collect()
