@@ -2,7 +2,7 @@
 //!
 //! In: `spec.zone`, `status.zone`, the account. Out: the zone, and how the status writes it. What must hold: what the spec says
 //! counts before what the status says, and that before a search; a zone that is known is not searched for again, but for a
-//! restore and where it is gone.
+//! restore and where it is gone; a zone of another project than the account's is never taken for that of the same name in it.
 //!
 //! | type | zone in the status |
 //! |---|---|
@@ -20,12 +20,26 @@ use crate::failure::OperationFailure;
 use crate::secret::{ProviderKind, ZoneScope};
 use crate::types::DnsRecord;
 
-/// The provider's id of a zone as specs and statuses write it.
+/// Whether a zone, as specs and statuses write it, is where an account looks: in its project, where the text names one. Elsewhere the
+/// same id is another zone.
+pub fn is_within(scope: &ZoneScope, text: &str) -> bool {
+    match scope {
+        ZoneScope::Project(own) => {
+            let stated = text.split_once('/').map(|(project, _)| project.trim()).filter(|project| !project.is_empty());
+            stated.is_none_or(|project| project == own)
+        }
+        ZoneScope::Whole | ZoneScope::Subscription(_) => true,
+    }
+}
+
+/// The provider's id of a zone as specs and statuses write it; the zone has to be [within](is_within) the account.
 pub fn id_of(kind: ProviderKind, scope: &ZoneScope, text: &str) -> ZoneId {
     let text = text.trim();
     let resource = if kind == ProviderKind::AzurePrivateDns { "privatednszones" } else { "dnszones" };
     let id = match (kind, scope) {
         (ProviderKind::Route53, _) => text.strip_prefix("/hostedzone/").unwrap_or(text).to_owned(),
+        // The whole text is the id of no zone.
+        (ProviderKind::CloudDns, scope) if !is_within(scope, text) => text.to_owned(),
         (ProviderKind::CloudDns, _) => text.rsplit('/').next().unwrap_or(text).to_owned(),
         (ProviderKind::AzureDns | ProviderKind::AzurePrivateDns, ZoneScope::Subscription(subscription)) => {
             match text.split_once('/') {

@@ -76,6 +76,7 @@ fn ids_with_and_without_what_precedes_them() {
         (ProviderKind::Route53, &ZoneScope::Whole, " Z1 ", "Z1", "Z1"),
         (ProviderKind::CloudDns, &project, "p/zone-a", "zone-a", "p/zone-a"),
         (ProviderKind::CloudDns, &project, "zone-a", "zone-a", "p/zone-a"),
+        (ProviderKind::CloudDns, &project, "q/zone-a", "q/zone-a", "p/q/zone-a"),
         (ProviderKind::AzureDns, &subscription, "rg/example.com", arm, "rg/example.com"),
         (ProviderKind::AzureDns, &subscription, "RG/Example.com", arm, "rg/example.com"),
         (

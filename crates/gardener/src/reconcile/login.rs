@@ -1,9 +1,11 @@
 //! From an object to the account that it is served with.
 //!
-//! In: an object. Out: the account of its Secret, in whose lane the attempt goes on. What must hold: the Secret is read for each attempt,
-//! so that a rotated one is used at once.
+//! In: an object. Out: the account of its Secret, in whose lane the attempt goes on; for a zone that the account does not look into, the
+//! one of the same Secret that does. What must hold: the Secret is read for each attempt, so that a rotated one is used at once.
 
 use std::sync::Arc;
+
+use zonewright_core::Error;
 
 use super::{Break, Reconciler};
 use crate::accounts::ProviderAccount;
@@ -11,6 +13,7 @@ use crate::failure::OperationFailure;
 use crate::queue::{Attempt, Lane};
 use crate::secret::{ProviderKind, SpecHints};
 use crate::types::DnsRecord;
+use crate::zone;
 
 impl Reconciler {
     /// The account of an object's Secret.
@@ -20,7 +23,8 @@ impl Reconciler {
         kind: ProviderKind,
         attempt: &Attempt,
     ) -> Result<Result<Arc<ProviderAccount>, OperationFailure>, Break> {
-        let found = self.open(record, kind).await?;
+        let zone = record.stated_zone().or(record.known_zone());
+        let found = self.open(record, kind, SpecHints { zone, ..SpecHints::default() }).await?;
         if let Ok(account) = &found {
             let lane = Lane::Account(account.id.clone());
             let mut world = self.world();
@@ -32,11 +36,33 @@ impl Reconciler {
         Ok(found)
     }
 
+    /// The account that looks where this zone is, if it is another one than that of the present spec.
+    pub(super) async fn account_of_zone(
+        &self,
+        record: &DnsRecord,
+        account: &ProviderAccount,
+        zone: &str,
+    ) -> Result<Option<Arc<ProviderAccount>>, OperationFailure> {
+        if zone::is_within(&account.scope, zone) {
+            return Ok(None);
+        }
+        let hints = SpecHints { zone: Some(zone), ..SpecHints::default() };
+        let other = self.open(record, account.kind, hints).await.map_err(OperationFailure::Cluster)??;
+        if zone::is_within(&other.scope, zone) {
+            return Ok(Some(other));
+        }
+        let text =
+            format!("zone {zone}, which may hold records of the object, is out of reach of the Secret's credentials");
+        Err(OperationFailure::Configuration(text))
+    }
+
+    /// `hints` say nothing of the region and of tokens.
     async fn open(
         &self,
         record: &DnsRecord,
         kind: ProviderKind,
-    ) -> Result<Result<Arc<ProviderAccount>, OperationFailure>, Break> {
+        hints: SpecHints<'_>,
+    ) -> Result<Result<Arc<ProviderAccount>, OperationFailure>, Error> {
         let secret = record.secret();
         if secret.name.is_empty() {
             let text = "spec.secretRef.name: expected the name of a Secret".to_owned();
@@ -51,11 +77,8 @@ impl Reconciler {
             Err(failure) => return Ok(Err(failure)),
         };
         let whose = format!("{}/{}", secret.namespace, secret.name);
-        let wanted = SpecHints {
-            region: record.spec.region.as_deref(),
-            zone: record.stated_zone().or(record.known_zone()),
-            tokens: Some((folder, &whose)),
-        };
+        let region = record.spec.region.as_deref();
+        let wanted = SpecHints { region, tokens: Some((folder, &whose)), ..hints };
         let login = match kind.login(&values, wanted) {
             Ok(login) => login,
             Err(problem) => return Ok(Err(OperationFailure::Configuration(format!("{place}: {problem}")))),

@@ -1,7 +1,8 @@
 //! Deletion: the records go, then the finalizer.
 //!
 //! What must hold: the provider is asked wherever changes may ever have been sent; a record that belongs to another DNSRecord
-//! stays; where the zone is gone there is nothing left to take away; a shoot that is forced to go is not held up by its provider.
+//! stays; a zone that was sent to is asked for where it is, wherever the present spec leads; where it is gone there is nothing left to
+//! take away; a shoot that is forced to go is not held up by its provider.
 
 use std::time::Duration;
 
@@ -103,6 +104,8 @@ impl Reconciler {
             }
             Err(failure) => return Err(failure),
         }
+        let other = self.account_of_zone(record, account, text).await?;
+        let account = other.as_deref().unwrap_or(account);
         let id = zone::id_of(account.kind, &account.scope, text);
         let Some(zone) = account.zone(&id).await.map_err(OperationFailure::Provider)? else { return Ok(()) };
         let done = self.take_away(record, account, (Former { zone, name }, rtype), text).await;

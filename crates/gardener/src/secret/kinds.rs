@@ -35,7 +35,7 @@ pub enum ProviderKind {
 pub struct SpecHints<'a> {
     /// `spec.region`.
     pub region: Option<&'a str>,
-    /// `spec.zone`, else `status.zone`.
+    /// `spec.zone`, else `status.zone`; or a zone that records were sent to before.
     pub zone: Option<&'a str>,
     /// Where tokens of workload identities are kept, and whose Secret this is: its namespace and name.
     pub tokens: Option<(&'a Path, &'a str)>,

@@ -1,6 +1,7 @@
 //! The controller with the real provider of each cloud, at its service on loopback, by a clock that goes faster: how fast it asks,
 //! what becomes of throttling and of failures in the shape that each service gives them, and what is left unwritten.
 
+mod former;
 #[path = "../../../../engine/tests/shared/hurry.rs"]
 mod hurry;
 mod site;

@@ -246,6 +246,33 @@ impl Site {
         self.seed.change(name, &json!({ "spec": { "type": self.cloud.kind().as_str() } }));
     }
 
+    fn google(&self) -> &CloudDns {
+        let Service::Google(service, _) = self.service() else { panic!("the test is of another service") };
+        service
+    }
+
+    /// A managed zone of the same name and domain in another project of Google.
+    pub(super) fn zone_of_project(&self, project: &str) -> String {
+        self.google().add_zone(project, "shop", "shop.test.", clouddns::Kind::Public)
+    }
+
+    /// Puts an address of somebody else's into a zone of Google.
+    pub(super) fn put_address(&self, zone: &str, host: &str) {
+        let set = clouddns::RecordSet::new(&format!("{host}.{ZONE}."), "A", 120, &["192.0.2.1"]);
+        self.google().put(zone, set);
+    }
+
+    /// How many addresses stand in this zone of Google.
+    pub(super) fn addresses_in(&self, zone: &str) -> usize {
+        self.google().sets(zone).iter().filter(|set| set.kind == "A").count()
+    }
+
+    /// Deletes an object, whose status of now the watch has reported before.
+    pub(super) fn deletes(&self, name: &str) {
+        self.seed.change(name, &json!({}));
+        self.seed.deletes(name);
+    }
+
     /// From now on so many requests fail so; 0 ends it.
     pub(super) fn fail(&self, fault: Fault, times: usize) {
         self.service().fail(fault, times);
