@@ -90,6 +90,8 @@ pub enum ZoneScope {
     Project(String),
     /// A subscription of Azure.
     Subscription(String),
+    /// These zones of a server, by their names, and no others.
+    Named(Vec<String>),
 }
 
 impl Login {

@@ -20,14 +20,15 @@ use crate::failure::OperationFailure;
 use crate::secret::{ProviderKind, ZoneScope};
 use crate::types::DnsRecord;
 
-/// Whether a zone, as specs and statuses write it, is where an account looks: in its project, where the text names one. Elsewhere the
-/// same id is another zone.
+/// Whether a zone, as specs and statuses write it, is where an account looks: in its project, where the text names one, since elsewhere
+/// the same id is another zone; among the zones of a server that its login names, since the server is asked for no others.
 pub fn is_within(scope: &ZoneScope, text: &str) -> bool {
     match scope {
         ZoneScope::Project(own) => {
             let stated = text.split_once('/').map(|(project, _)| project.trim()).filter(|project| !project.is_empty());
             stated.is_none_or(|project| project == own)
         }
+        ZoneScope::Named(zones) => zones.contains(&id_of(ProviderKind::Rfc2136, scope, text).to_string()),
         ZoneScope::Whole | ZoneScope::Subscription(_) => true,
     }
 }

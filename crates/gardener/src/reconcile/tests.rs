@@ -9,6 +9,8 @@ mod order;
 mod refused;
 #[path = "seed.rs"]
 mod seed;
+#[path = "servers.rs"]
+mod servers;
 #[path = "services/mod.rs"]
 mod services;
 #[path = "start.rs"]

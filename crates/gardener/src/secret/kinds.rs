@@ -237,5 +237,6 @@ fn rfc2136(secret: &SecretValues, wanted: SpecHints<'_>) -> Result<Login, String
     ]);
     let algorithm = secret.secret(&["algorithm", "TSIGSecretAlgorithm"]);
     credentials.extend(algorithm.map(|name| ("algorithm".to_owned(), name)));
-    Ok(Login { credentials, flags: vec![("rfc2136-zone", FlagValue::List(zones))], ..Login::default() })
+    let flags = vec![("rfc2136-zone", FlagValue::List(zones.clone()))];
+    Ok(Login { credentials, flags, scope: ZoneScope::Named(zones), token: None })
 }
