@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use zonewright_core::Error;
+use zonewright_core::{Error, Zone};
 
 use super::{Break, Reconciler};
 use crate::accounts::ProviderAccount;
@@ -36,8 +36,32 @@ impl Reconciler {
         Ok(found)
     }
 
+    /// A zone that may hold records of the object, with the account that looks where it is, if that is another one than that of the
+    /// present spec. `None` where there is no such zone; credentials that may not see it are an error.
+    pub(super) async fn zone_sent_to(
+        &self,
+        record: &DnsRecord,
+        account: &ProviderAccount,
+        text: &str,
+    ) -> Result<Option<(Option<Arc<ProviderAccount>>, Zone)>, OperationFailure> {
+        let other = self.account_of_zone(record, account, text).await?;
+        let there = other.as_deref().unwrap_or(account);
+        let id = zone::id_of(there.kind, &there.scope, text);
+        if let Some(zone) = there.zone(&id).await.map_err(OperationFailure::Provider)? {
+            return Ok(Some((other, zone)));
+        }
+        if there.kind != ProviderKind::Cloudflare {
+            return Ok(None);
+        }
+        // Its provider says so too where the token may not see the zone.
+        let hints = SpecHints { zone: Some(text), alone: true, ..SpecHints::default() };
+        let alone = self.open(record, account.kind, hints).await.map_err(OperationFailure::Cluster)??;
+        let found = alone.zone(&id).await.map_err(OperationFailure::Provider)?;
+        Ok(found.map(|zone| (Some(alone), zone)))
+    }
+
     /// The account that looks where this zone is, if it is another one than that of the present spec.
-    pub(super) async fn account_of_zone(
+    async fn account_of_zone(
         &self,
         record: &DnsRecord,
         account: &ProviderAccount,

@@ -1,8 +1,9 @@
 //! Deletion: the records go, then the finalizer.
 //!
 //! What must hold: the provider is asked wherever changes may ever have been sent; a record that belongs to another DNSRecord
-//! stays; a zone that was sent to is asked for where it is, wherever the present spec leads; where it is gone there is nothing left to
-//! take away; a shoot that is forced to go is not held up by its provider.
+//! stays; a zone that was sent to is asked for where it is, wherever the present spec leads; where the service says that it is gone
+//! there is nothing left to take away, and where it refuses the credentials it says nothing of the sort; a shoot that is forced to go
+//! is not held up by its provider.
 
 use std::time::Duration;
 
@@ -72,6 +73,10 @@ impl Reconciler {
         let Some(sent) = SentChanges::of(record) else {
             // Another controller worked on it: the zone is what spec and status say, or has to be found.
             let Ok((name, _)) = convert::key(record) else { return Ok(()) };
+            if let Some(text) = record.stated_zone().or(record.known_zone()) {
+                // A search says nothing of a zone that the credentials may not see.
+                self.zone_sent_to(record, account, text).await?;
+            }
             let found = zone::find(account, record, &name, Search::Trusting).await;
             return match found {
                 Ok(zone) => {
@@ -104,10 +109,9 @@ impl Reconciler {
             }
             Err(failure) => return Err(failure),
         }
-        let other = self.account_of_zone(record, account, text).await?;
+        let Some((other, zone)) = self.zone_sent_to(record, account, text).await? else { return Ok(()) };
         let account = other.as_deref().unwrap_or(account);
-        let id = zone::id_of(account.kind, &account.scope, text);
-        let Some(zone) = account.zone(&id).await.map_err(OperationFailure::Provider)? else { return Ok(()) };
+        let id = zone.key.zone.clone();
         let done = self.take_away(record, account, (Former { zone, name }, rtype), text).await;
         match done {
             // The zone is gone, and the records with it.

@@ -37,6 +37,8 @@ pub struct SpecHints<'a> {
     pub region: Option<&'a str>,
     /// `spec.zone`, else `status.zone`; or a zone that records were sent to before.
     pub zone: Option<&'a str>,
+    /// Whether that zone is asked for by itself, so that the service answers for it and no list does in its place.
+    pub alone: bool,
     /// Where tokens of workload identities are kept, and whose Secret this is: its namespace and name.
     pub tokens: Option<(&'a Path, &'a str)>,
 }
@@ -89,7 +91,7 @@ impl ProviderKind {
             Self::Route53 => route53(secret, wanted),
             Self::CloudDns => clouddns(secret, wanted),
             Self::AzureDns | Self::AzurePrivateDns => azure(secret, wanted),
-            Self::Cloudflare => cloudflare(secret),
+            Self::Cloudflare => cloudflare(secret, wanted),
             Self::Rfc2136 => rfc2136(secret, wanted),
         };
         login.map_err(|problem| format!("{problem}; it is needed for records of type {}", self.as_str()))
@@ -210,10 +212,14 @@ pub(super) fn json_of(key: &str, value: &str) -> Result<Value, String> {
         .map_err(|error| format!("{key} is no JSON (line {} column {})", error.line(), error.column()))
 }
 
-fn cloudflare(secret: &SecretValues) -> Result<Login, String> {
+/// A login at Cloudflare. Its provider looks for a zone that the token may not see in the list of those that it may, unless the zone is
+/// selected by its id.
+fn cloudflare(secret: &SecretValues, wanted: SpecHints<'_>) -> Result<Login, String> {
     let token = secret.needed(&["apiToken", "CLOUDFLARE_API_TOKEN"])?;
     let credentials = BTreeMap::from([("apiToken".to_owned(), token)]);
-    Ok(Login { credentials, ..Login::default() })
+    let zone = wanted.zone.filter(|_| wanted.alone).map(|zone| zone.trim().to_owned());
+    let flags = zone.map(|zone| ("zone-id-filter", FlagValue::List(vec![zone]))).into_iter().collect();
+    Ok(Login { credentials, flags, ..Login::default() })
 }
 
 fn rfc2136(secret: &SecretValues, wanted: SpecHints<'_>) -> Result<Login, String> {

@@ -18,7 +18,7 @@ fn login(kind: ProviderKind, pairs: &[&str], wanted: SpecHints<'_>) -> Result<Ve
     Ok(secrets.chain(flags).collect())
 }
 
-const NOTHING: SpecHints<'_> = SpecHints { region: None, zone: None, tokens: None };
+const NOTHING: SpecHints<'_> = SpecHints { region: None, zone: None, alone: false, tokens: None };
 
 fn federated(place: &str) -> SpecHints<'_> {
     SpecHints { tokens: Some((Path::new("/tokens"), place)), ..NOTHING }
@@ -237,6 +237,12 @@ fn another_secret_is_another_account_and_the_same_is_the_same() {
     assert_ne!(one, id(ProviderKind::Route53, &["accessKeyID=id", "secretAccessKey=new"]));
     assert_ne!(one, id(ProviderKind::Route53, &["accessKeyID=id", "secretAccessKey=key", "region=eu-west-1"]));
     assert_ne!(one, id(ProviderKind::Cloudflare, &["apiToken=key"]));
+    let of_zone = |alone: bool| {
+        let wanted = SpecHints { zone: Some("0a1b"), alone, ..NOTHING };
+        ProviderKind::Cloudflare.login(&values(&["apiToken=key"]), wanted).unwrap().id(ProviderKind::Cloudflare)
+    };
+    assert_eq!(of_zone(false), id(ProviderKind::Cloudflare, &["apiToken=key"]));
+    assert_ne!(of_zone(true), of_zone(false), "it has that zone and no other");
 }
 
 #[test]

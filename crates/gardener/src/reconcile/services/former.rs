@@ -1,5 +1,9 @@
 //! Zones that the object's mark names, and that the present spec or Secret lead away from.
 
+use zonewright_cluster::PatchTarget;
+use zonewright_fakes::cloudflare::{Permission, Plan};
+
+use super::super::seed::Seed;
 use super::*;
 
 /// Two projects of Google have a managed zone of the same name each.
@@ -25,6 +29,56 @@ async fn a_zone_of_the_mark_is_that_of_its_own_project() {
             }
             assert_eq!((site.addresses(), site.addresses_in(&there)), (0, 1), "deleted: {deleted}");
         }
+    })
+    .await;
+}
+
+/// A token that sees another zone only is shown a list without the record's zone, as one is where the zone is gone.
+#[tokio::test]
+async fn a_deletion_waits_where_the_token_may_not_see_the_zone() {
+    const NARROW: &str = "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn";
+    hurried(FASTER, async {
+        // Also where another controller worked on the object, whose status names the zone alone.
+        for marked in [true, false] {
+            let site = Site::new(Cloud::Cloudflare, PATIENT);
+            let (service, zone) = site.cloudflare();
+            let other = service.add_zone("other.test", Plan::Free);
+            let permissions = [Permission::ZoneRead, Permission::DnsWrite];
+            service.allow_token(NARROW, &[&other], &permissions);
+            site.create("dns", "a", "web A 192.0.2.1");
+            let _working = working(&site.seed);
+            until("created", || site.seed.is_done("a")).await;
+            if !marked {
+                let patch = json!({ "status": { "providerStatus": null } });
+                site.seed.api.change(&Seed::name("a"), PatchTarget::Status, &patch).unwrap();
+            }
+            site.token("dns", NARROW);
+            site.deletes("a");
+            until("an answer", || site.seed.is_gone("a") || site.seed.says("a").starts_with("Delete Error")).await;
+            assert!(!site.seed.is_gone("a"), "marked: {marked}: the record stands: {}", site.addresses());
+            assert_eq!(site.seed.says("a"), "Delete Error ERR_INFRA_UNAUTHORIZED", "{:#}", site.seed.status("a"));
+            assert_eq!(site.addresses(), 1);
+            service.allow_token(NARROW, &[&other, zone], &permissions);
+            until("deleted once the token may", || site.seed.is_gone("a")).await;
+            assert_eq!(site.addresses(), 0);
+        }
+    })
+    .await;
+}
+
+/// The service itself says that there is no such zone.
+#[tokio::test]
+async fn a_deletion_ends_where_the_service_has_no_such_zone() {
+    hurried(FASTER, async {
+        let site = Site::new(Cloud::Cloudflare, PATIENT);
+        site.create("dns", "a", "web A 192.0.2.1");
+        let _working = working(&site.seed);
+        until("created", || site.seed.is_done("a")).await;
+        let (service, zone) = site.cloudflare();
+        service.add_zone("other.test", Plan::Free);
+        service.drop_zone(zone);
+        site.deletes("a");
+        until("deleted", || site.seed.is_gone("a")).await;
     })
     .await;
 }

@@ -246,6 +246,18 @@ impl Site {
         self.seed.change(name, &json!({ "spec": { "type": self.cloud.kind().as_str() } }));
     }
 
+    /// A Secret with this token of Cloudflare.
+    pub(super) fn token(&self, secret: &str, token: &str) {
+        let data = json!({ "apiToken": STANDARD.encode(token) });
+        self.seed.api.secrets.lock().unwrap().insert(secret.to_owned(), data);
+    }
+
+    /// The service at Cloudflare, and its zone.
+    pub(super) fn cloudflare(&self) -> (&Cloudflare, &str) {
+        let Service::Cloudflare(service, zone) = self.service() else { panic!("the test is of another service") };
+        (service, zone)
+    }
+
     fn google(&self) -> &CloudDns {
         let Service::Google(service, _) = self.service() else { panic!("the test is of another service") };
         service
