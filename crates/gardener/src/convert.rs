@@ -135,12 +135,27 @@ fn value(rtype: RecordType, text: &str) -> Result<RData, String> {
     }
 }
 
-/// A text as it is, of any length. One in quotes, as zone files have it, is read as such: that is what the controllers before
-/// this one were given.
+/// A text as it is, of any length. One that is strings in quotes and nothing else, as zone files have it, is read as such: that is what
+/// the controllers before this one were given.
 fn txt(text: &str) -> RData {
-    let quoted = text.len() >= 2 && text.starts_with('"') && text.ends_with('"');
-    let parsed = quoted.then(|| RData::parse(RecordType::Txt, text).ok()).flatten();
+    let parsed = is_quoted(text).then(|| RData::parse(RecordType::Txt, text).ok()).flatten();
     parsed.unwrap_or_else(|| RData::Txt(Txt::from_text(text)))
+}
+
+/// Whether a text begins and ends with a quote, and only blanks stand between its strings in quotes.
+fn is_quoted(text: &str) -> bool {
+    let (mut inside, mut escaped) = (false, false);
+    let fits = text.chars().all(|c| {
+        if escaped || c == '\\' && inside {
+            escaped = !escaped;
+        } else if c == '"' {
+            inside = !inside;
+        } else {
+            return inside || c.is_ascii_whitespace();
+        }
+        true
+    });
+    fits && !inside && text.starts_with('"') && text.ends_with('"')
 }
 
 fn ttl(record: &DnsRecord) -> Result<Ttl, String> {
@@ -295,6 +310,22 @@ mod tests {
     fn times_to_live() {
         let ttl = |seconds| asked("a.b", "A", &["192.0.2.1"], seconds).unwrap();
         assert!(ttl(None).starts_with("120 ") && ttl(Some(0)).starts_with("0 ") && ttl(Some(60)).starts_with("60 "));
+    }
+
+    #[test]
+    fn a_text_is_in_the_form_of_zone_files_where_all_of_it_is_quoted() {
+        let check = |text: &str, expected: &[&str]| {
+            let RData::Txt(txt) = txt(text) else { panic!() };
+            let strings: Vec<String> = txt.strings().map(|one| String::from_utf8(one.to_vec()).unwrap()).collect();
+            assert_eq!(strings, expected, "{text}");
+        };
+        check(r#""a""#, &["a"]);
+        check(r#""a" "b c""#, &["a", "b c"]);
+        check(r#""say \"hi\"""#, &[r#"say "hi""#]);
+        check(r#""""#, &[""]);
+        for text in [r#""a" and "b""#, r#""a"b "c""#, r#"a "b""#, r#""a" b"#, r#""a\""#, r#"""#, r#"""a"b"""#, "  "] {
+            check(text, &[text]);
+        }
     }
 
     #[test]
