@@ -2,8 +2,8 @@
 //!
 //! In: every DNSRecord that is known, by the name that it asks for. Out: the one that stands before an object, if there is one.
 //! What must hold: of two objects exactly one has the name, whichever is looked at first and however often: the older one, then
-//! the one with the lesser UID. An object that was migrated, or has found no zone yet, stands before nobody. CNAMEs contend with
-//! addresses too: at one name only one of them can be.
+//! the one with the lesser UID. An object that was migrated, or has found no zone yet, stands before nobody, nor does one whose zone of the
+//! same id is in another project or subscription. CNAMEs contend with addresses too: at one name only one of them can be.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,6 +23,8 @@ pub struct Claimant {
     pub provider: String,
     /// The zone, as specs and statuses write it; `None` before it is found.
     pub zone: Option<String>,
+    /// The project or subscription of that zone; `None` where there is none, or before it is known.
+    pub home: Option<String>,
     /// Creation time, then UID: who is less has the name.
     pub age: (String, String),
     /// Whether it was left to another seed.
@@ -38,6 +40,7 @@ impl Claimant {
             rtype,
             provider: record.spec.provider.clone(),
             zone: record.stated_zone().or(record.known_zone()).map(str::to_owned),
+            home: None,
             age: (record.metadata.creation_timestamp.clone().unwrap_or_default(), record.metadata.uid.clone()),
             migrated: record.is_migrated(),
         })
@@ -89,6 +92,8 @@ impl Contest {
                     .get(object)
                     .filter(|known| (&known.name, &known.age) == (&claimant.name, &claimant.age));
                 claimant.zone = claimant.zone.or_else(|| before.and_then(|known| known.zone.clone()));
+                let same = before.filter(|known| known.zone == claimant.zone);
+                claimant.home = claimant.home.or_else(|| same.and_then(|known| known.home.clone()));
                 self.by_name.entry(claimant.name.clone()).or_default().insert(object.clone());
                 self.claimants.insert(object.clone(), claimant);
             }
@@ -96,17 +101,30 @@ impl Contest {
     }
 
     /// The zone that was found for an object, before the API server reports it.
-    pub fn found(&mut self, object: &RecordName, zone: &str) {
+    pub fn found(&mut self, object: &RecordName, zone: &str, home: Option<String>) {
         if let Some(claimant) = self.claimants.get_mut(object) {
             claimant.zone = Some(zone.to_owned());
+            claimant.home = home;
         }
     }
 
-    /// The objects that contend with `object` for its name in a zone.
+    /// Where the zone of an object is, as its Secret says.
+    pub fn lives(&mut self, object: &RecordName, home: String) {
+        if let Some(claimant) = self.claimants.get_mut(object) {
+            claimant.home = Some(home);
+        }
+    }
+
+    /// Whether it is known where the zone of an object is.
+    pub fn has_home(&self, object: &RecordName) -> bool {
+        self.claimants.get(object).is_some_and(|claimant| claimant.home.is_some())
+    }
+
+    /// The objects that contend with `object` for its name in a zone that is there.
     fn rivals<'c>(
         &'c self,
         object: &'c RecordName,
-        zone: &'c str,
+        (zone, home): (&'c str, Option<&'c str>),
     ) -> impl Iterator<Item = (&'c RecordName, &'c Claimant)> {
         let me = self.claimants.get(object);
         let objects = me.and_then(|me| self.by_name.get(&me.name)).into_iter().flatten();
@@ -115,19 +133,21 @@ impl Contest {
             me.is_some_and(|me| me.provider == other.provider && contend(me.rtype, other.rtype))
                 && !other.migrated
                 && other.zone.as_deref().is_some_and(|other| same_zone(other, zone))
+                && home.zip(other.home.as_deref()).is_none_or(|(home, other)| home == other)
         })
     }
 
     /// The object that has the name which `object` asks for in this zone, if that is another one.
-    pub fn winner(&self, object: &RecordName, zone: &str) -> Option<RecordName> {
+    pub fn winner(&self, object: &RecordName, zone: &str, home: Option<&str>) -> Option<RecordName> {
         let me = self.claimants.get(object)?;
-        let before = self.rivals(object, zone).filter(|(_, other)| other.age < me.age);
+        let before = self.rivals(object, (zone, home)).filter(|(_, other)| other.age < me.age);
         before.min_by(|(_, one), (_, other)| one.age.cmp(&other.age)).map(|(name, _)| name.clone())
     }
 
     /// The objects that have to look again once `object` has found its zone, or is gone.
     pub fn losers(&self, object: &RecordName, zone: &str) -> Vec<RecordName> {
-        self.rivals(object, zone).map(|(name, _)| name.clone()).collect()
+        let home = self.claimants.get(object).and_then(|me| me.home.as_deref());
+        self.rivals(object, (zone, home)).map(|(name, _)| name.clone()).collect()
     }
 
     /// Whether `resource`, as claims write it, is an object other than `object` that asks for the same name.
@@ -168,6 +188,7 @@ mod tests {
             rtype: words[1].parse().unwrap(),
             provider: "aws-route53".to_owned(),
             zone: Some(words[2]).filter(|zone| *zone != "-").map(str::to_owned),
+            home: None,
             age: (words[3].to_owned(), words[3].to_owned()),
             migrated: false,
         }
@@ -182,7 +203,7 @@ mod tests {
     }
 
     fn winner(contest: &Contest, name: &str) -> Option<String> {
-        contest.winner(&object(name), "Z").map(|winner| winner.name.clone())
+        contest.winner(&object(name), "Z", None).map(|winner| winner.name.clone())
     }
 
     #[test]
@@ -216,7 +237,7 @@ mod tests {
     fn who_finds_its_zone_later_and_is_older_has_the_name_then() {
         let mut two = contest(&[("old", "x.y A - 1"), ("new", "x.y A Z 2")]);
         assert_eq!(winner(&two, "new"), None);
-        two.found(&object("old"), "Z");
+        two.found(&object("old"), "Z", None);
         assert_eq!(winner(&two, "new").as_deref(), Some("old"));
         assert_eq!(two.losers(&object("old"), "Z"), [object("new")]);
         // The watch reports it as it was before its zone was written down.
@@ -235,6 +256,19 @@ mod tests {
         ] {
             assert_eq!(same_zone(one, other), expected, "{one} {other}");
         }
+    }
+
+    #[test]
+    fn zones_of_one_id_in_two_homes_are_no_rivals() {
+        let mut two = contest(&[("old", "x.y A g/z 1"), ("new", "x.y A g/z 2")]);
+        let has_winner = |two: &Contest, home| two.winner(&object("new"), "g/z", home).is_some();
+        assert!(has_winner(&two, Some("one")), "nobody knows where the older one's is");
+        two.lives(&object("old"), "two".to_owned());
+        assert!(!has_winner(&two, Some("one")) && has_winner(&two, Some("two")));
+        two.note(&object("old"), Some(claimant("x.y A g/z 1")));
+        assert!(two.has_home(&object("old")) && !has_winner(&two, Some("one")));
+        two.note(&object("old"), Some(claimant("x.y A h/z 1")));
+        assert!(!two.has_home(&object("old")), "its zone is another one");
     }
 
     #[test]

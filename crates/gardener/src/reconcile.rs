@@ -171,8 +171,9 @@ impl Reconciler {
         loop {
             let zone = zone::find(account, record, &endpoint.name, search).await?;
             let text = zone::text_of(account.kind, &account.scope, &zone.key.zone);
-            self.world().contest.found(&record.record_name(), &text);
-            self.contend(record, &text)?;
+            let home = account.scope.home();
+            self.world().contest.found(&record.record_name(), &text, home.clone());
+            self.contend(record, (&text, home)).await?;
             let mark = self.mark(record, &text);
             let (rival, resource) = (self.rival(record), resource(record));
             let place = ChangeTarget { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
@@ -210,12 +211,16 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Whether another DNSRecord has the name, where no registry says whose it is.
-    fn contend(&self, record: &DnsRecord, zone: &str) -> Result<(), OperationFailure> {
-        let winner = self.world().contest.winner(&record.record_name(), zone);
-        if self.registry.owner().is_none()
-            && let Some(winner) = winner
-        {
+    /// Whether another DNSRecord has the name in a zone that is there, where no registry says whose it is.
+    async fn contend(&self, record: &DnsRecord, (zone, home): (&str, Option<String>)) -> Result<(), OperationFailure> {
+        if self.registry.owner().is_some() {
+            return Ok(());
+        }
+        let winner = || self.world().contest.winner(&record.record_name(), zone, home.as_deref());
+        while let Some(winner) = winner() {
+            if home.is_some() && self.learns_home(&winner).await {
+                continue;
+            }
             let (asked, rtype) = (&record.spec.name, &record.spec.record_type);
             let text = format!("{asked} {rtype} belongs to DNSRecord {winner}, which is older; nothing is changed");
             return Err(OperationFailure::Contested(text));

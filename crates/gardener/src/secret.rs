@@ -94,6 +94,17 @@ pub enum ZoneScope {
     Named(Vec<String>),
 }
 
+impl ZoneScope {
+    /// What distinguishes zones of one id. A server's address does not: one zone may be written at several.
+    pub fn home(&self) -> Option<String> {
+        match self {
+            Self::Project(project) => Some(project.clone()),
+            Self::Subscription(subscription) => Some(subscription.to_ascii_lowercase()),
+            Self::Whole | Self::Named(_) => None,
+        }
+    }
+}
+
 impl Login {
     /// The digest.
     pub fn id(&self, kind: ProviderKind) -> AccountId {

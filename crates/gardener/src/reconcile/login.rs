@@ -12,7 +12,7 @@ use crate::accounts::ProviderAccount;
 use crate::failure::OperationFailure;
 use crate::queue::{Attempt, Lane};
 use crate::secret::{ProviderKind, SpecHints};
-use crate::types::DnsRecord;
+use crate::types::{DnsRecord, RecordName};
 use crate::zone;
 
 impl Reconciler {
@@ -78,6 +78,34 @@ impl Reconciler {
         let text =
             format!("zone {zone}, which may hold records of the object, is out of reach of the Secret's credentials");
         Err(OperationFailure::Configuration(text))
+    }
+
+    /// The project or subscription of a zone that may hold records of the object.
+    pub(super) async fn home_of_zone(
+        &self,
+        record: &DnsRecord,
+        account: &ProviderAccount,
+        zone: &str,
+    ) -> Result<Option<String>, OperationFailure> {
+        let other = self.account_of_zone(record, account, zone).await?;
+        Ok(other.as_deref().unwrap_or(account).scope.home())
+    }
+
+    /// Whether it is learned only now, by its Secret, where the zone of another object is.
+    pub(super) async fn learns_home(&self, object: &RecordName) -> bool {
+        if self.world().contest.has_home(object) {
+            return false;
+        }
+        let Ok(Some(record)) = self.objects.record(object).await else { return false };
+        let zone = record.stated_zone().or(record.known_zone());
+        let Some(kind) = ProviderKind::parse(&record.spec.provider) else { return false };
+        let Ok(Ok(account)) = self.open(&record, kind, SpecHints { zone, ..SpecHints::default() }).await else {
+            return false;
+        };
+        let Some(home) = account.scope.home() else { return false };
+        let mut world = self.world();
+        world.contest.lives(object, home);
+        world.contest.has_home(object)
     }
 
     /// `hints` say nothing of the region and of tokens.

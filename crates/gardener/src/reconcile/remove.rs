@@ -101,7 +101,8 @@ impl Reconciler {
         text: &str,
     ) -> Result<(), OperationFailure> {
         let Ok((name, rtype)) = convert::key(record) else { return Ok(()) };
-        match self.contend(record, text) {
+        let home = self.home_of_zone(record, account, text).await?;
+        match self.contend(record, (text, home)).await {
             Ok(()) => {}
             Err(OperationFailure::Contested(why)) => {
                 info!(object = %record.record_name(), "the record stays: {why}");

@@ -82,3 +82,25 @@ async fn a_deletion_ends_where_the_service_has_no_such_zone() {
     })
     .await;
 }
+
+/// Where the older one's zone is, is learned from its Secret: its zone is stated without the project.
+#[tokio::test]
+async fn records_in_zones_of_one_name_in_two_projects_are_no_rivals() {
+    hurried(FASTER, async {
+        let site = Site::new(Cloud::Google, PATIENT);
+        let there = site.zone_of_project("other");
+        let _working = working(&site.seed);
+        site.create("dns", "a", "web A 192.0.2.1");
+        until("created", || site.seed.is_done("a")).await;
+        site.seed.asks("a", "reconcile", &json!({ "zone": "shop" }));
+        until("stated", || site.seed.is_done("a")).await;
+        site.seed.change("a", &json!({}));
+        for (name, zone, done) in [("b", "other/shop", true), ("c", "other/shop", false), ("d", "shop/shop", false)] {
+            site.create("dns", name, "web A 192.0.2.2");
+            site.seed.asks(name, "reconcile", &json!({ "zone": zone }));
+            until("an answer", || site.seed.says(name).starts_with(if done { "Create S" } else { "Create E" })).await;
+        }
+        assert_eq!((site.addresses(), site.addresses_in(&there)), (1, 1));
+    })
+    .await;
+}
