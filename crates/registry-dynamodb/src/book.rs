@@ -21,6 +21,7 @@ use zonewright_core::{RecordKey, Result};
 
 use super::changes::Changes;
 use super::claim_effect::effects;
+use super::elsewhere::Elsewhere;
 use super::row::Row;
 use super::rows::{Rows, Stored};
 use super::stale::{self, Missing};
@@ -37,8 +38,7 @@ pub(crate) struct Book {
     rows: RwLock<Rows>,
     changes: std::sync::Mutex<Changes>,
     state: Mutex<TableState>,
-    /// The other zones in which a record of a group under way stands, where its row names none.
-    elsewhere: std::sync::Mutex<HashMap<(ZoneKey, RecordKey), BTreeSet<String>>>,
+    pub(crate) elsewhere: Elsewhere,
     /// Numbers whoever asks for a reading, and each reading, in the order in which they come.
     turns: AtomicU64,
 }
@@ -67,8 +67,7 @@ struct TableState {
 impl Book {
     pub(crate) fn new(me: OwnerId, table: Table, cache: Duration) -> Self {
         let (rows, changes, state) = (RwLock::default(), std::sync::Mutex::default(), Mutex::default());
-        let elsewhere = std::sync::Mutex::default();
-        Self { me, table, cache, rows, changes, state, elsewhere, turns: AtomicU64::default() }
+        Self { me, table, cache, rows, changes, state, elsewhere: Elsewhere::default(), turns: AtomicU64::default() }
     }
 
     pub(crate) fn table(&self) -> &str {
@@ -77,17 +76,6 @@ impl Book {
 
     pub(crate) fn rows(&self) -> RwLockReadGuard<'_, Rows> {
         self.rows.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Remembers, until a group that takes the record away is closed, where else a record stands whose row names no zone.
-    pub(crate) fn stands_elsewhere(&self, zone: &ZoneKey, record: &RecordKey, elsewhere: BTreeSet<String>) {
-        let mut known = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = (zone.clone(), record.clone());
-        if elsewhere.is_empty() {
-            known.remove(&at);
-        } else {
-            known.insert(at, elsewhere);
-        }
     }
 
     /// What others have changed in the rows of the zone's names since this was last asked.
@@ -330,8 +318,7 @@ impl Book {
             // A group that was never opened has nothing to close.
             let at = (zone.key.clone(), effect.key().clone());
             let before = state.before.remove(&at)?;
-            let known = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner).remove(&at);
-            let elsewhere = known.unwrap_or_default();
+            let elsewhere = self.elsewhere.take(&at);
             effect.closing(&self.me, zone.key.zone.as_str(), &rows, (before.as_ref(), &elsewhere), applied)
         };
         effects(group, &self.me).into_iter().filter_map(close).collect()
@@ -378,11 +365,10 @@ impl Book {
                 Outcome::Unknown(_) => {
                     let keys =
                         effects(group, &self.me).into_iter().map(|effect| (zone.key.clone(), effect.key().clone()));
-                    let mut elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
-                    keys.for_each(|key| {
+                    for key in keys {
                         state.before.remove(&key);
-                        elsewhere.remove(&key);
-                    });
+                        self.elsewhere.take(&key);
+                    }
                 }
             }
         }

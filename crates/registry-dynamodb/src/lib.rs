@@ -20,6 +20,7 @@ mod claim_effect;
 mod client;
 mod config;
 mod decorate;
+mod elsewhere;
 mod error;
 #[cfg(feature = "sdk")]
 mod flags;
@@ -131,7 +132,7 @@ impl ClaimFormat for DynamoRegistry {
         let view = self.view(&rows, zone, published);
         for step in groups.iter().flat_map(Group::records) {
             if let Change::Delete { from } = &step.change {
-                self.book.stands_elsewhere(&zone.key, &from.key, view.elsewhere(&from.key));
+                self.book.elsewhere.note(&zone.key, &from.key, view.elsewhere(&from.key));
             }
         }
         groups.into_iter().map(|group| view.decorate(group)).collect()
@@ -168,7 +169,7 @@ impl ClaimFormat for DynamoRegistry {
         let rows = self.book.rows();
         let view = self.view(&rows, zone, published);
         if *change == OwnershipChange::Disown {
-            self.book.stands_elsewhere(&zone.key, &record.key, view.elsewhere(&record.key));
+            self.book.elsewhere.note(&zone.key, &record.key, view.elsewhere(&record.key));
         }
         view.assign(record, change)
     }

@@ -12,6 +12,7 @@ use zonewright_core::claim::judge;
 use zonewright_core::error::{Error, ErrorKind};
 use zonewright_core::name::DnsName;
 use zonewright_core::provider::Read;
+use zonewright_core::record::RecordSet;
 use zonewright_core::view::ZoneView;
 use zonewright_core::zone::Zone;
 
@@ -85,28 +86,17 @@ impl InstanceSnapshot {
             }
             Err(error) => Err(error),
         };
-        let holds = |one: &Precondition, now: &ZoneView| match one {
-            // A TTL is no part of what is relied on.
-            Precondition::Exact(record) => now.find(&record.key).is_some_and(|now| {
-                (now.data, now.routing, now.options)
-                    == (record.data.clone(), record.routing.clone(), record.options.clone())
-            }),
-            Precondition::Absent(key) => now.find(key).is_none(),
-            Precondition::NameNotInUse(name) => now.at(name).is_empty(),
-        };
         let against = |rests_on: Vec<Precondition>| {
-            let first = rests_on.into_iter().next()?;
-            let error = now.as_ref().err().cloned().unwrap_or_else(|| {
-                let text = format!("{} is not as it was read; run the command again", first.name());
-                Error::new(ErrorKind::Conflict, "look up the record", text)
-            });
-            Some(Outcome::NotSent(error))
+            let error = match &now {
+                Err(error) => rests_on.first().map(|_| error.clone()),
+                Ok(now) => rests_on.iter().find(|one| !holds(one, now)).map(|one| {
+                    let text = format!("{} is not as it was read; run the command again", one.name());
+                    Error::new(ErrorKind::Conflict, "look up the record", text)
+                }),
+            };
+            error.map(Outcome::NotSent)
         };
-        let failing = |all: Vec<Precondition>| -> Vec<Precondition> {
-            let fails = |one: &Precondition| !now.as_ref().is_ok_and(|now| holds(one, now));
-            all.into_iter().filter(fails).collect()
-        };
-        rests_on.into_iter().map(failing).map(against).collect()
+        rests_on.into_iter().map(against).collect()
     }
 
     fn pipeline<'a>(&'a self, zone: &'a Zone, journal: &'a JournalWriter) -> Pipeline<'a> {
@@ -126,4 +116,16 @@ fn rests_on(group: &Group, demands: bool) -> Vec<Precondition> {
         StoreEffect::End(key) => Precondition::Absent(key.clone()),
     });
     group.requires.iter().filter(|_| !demands || group.changes_nothing()).cloned().chain(of_store).collect()
+}
+
+/// Whether what a view shows is as it was read. A TTL is no part of what is relied on.
+fn holds(one: &Precondition, now: &ZoneView) -> bool {
+    let same = |now: &RecordSet, read: &RecordSet| {
+        now.data == read.data && now.routing == read.routing && now.options == read.options
+    };
+    match one {
+        Precondition::Exact(read) => now.find(&read.key).is_some_and(|now| same(&now, read)),
+        Precondition::Absent(key) => now.find(key).is_none(),
+        Precondition::NameNotInUse(name) => now.at(name).is_empty(),
+    }
 }
