@@ -166,6 +166,8 @@ mod tests {
             json!({"metadata": {"namespace": "shop", "name": "web", "uid": "1"}, "spec": {"type": "ClusterIP"}});
         let object = Object::from_value(Kind::Service, value, &options.keep()).expect("a Service");
         let store = Store::default();
+        // Whether a line is of interest to anybody is asked of the thread that says it first, which may be another test's.
+        let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
         let log = Log::default();
         let writer = log.clone();
         let subscriber =

@@ -349,6 +349,7 @@ impl<'a> Mapping<'a> {
     }
 
     /// Asks for records whose very names are not known now: what is published under the object's label stays for the grace.
+    #[cfg(feature = "gateway")]
     pub(crate) fn wait_for_names(&mut self, reason: &str) {
         let resource = self.settings.resource.clone();
         self.unknown.push(Unknown { resource, reason: reason.to_owned(), passing: true });

@@ -1,7 +1,7 @@
 //! What the engine says in its log, while a test listens.
 
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -16,8 +16,14 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn listen() -> Self {
+        static HEARD: Once = Once::new();
+        // Whether a line is of interest to anybody is asked once, of the thread that says it first: where another test does so and
+        // listens to nothing, the line would be left out for all.
+        HEARD.call_once(|| {
+            let _ = tracing::subscriber::set_global_default(Listener(None));
+        });
         let lines: Arc<Mutex<Vec<(Level, String)>>> = Arc::default();
-        let guard = tracing::subscriber::set_default(Listener(lines.clone()));
+        let guard = tracing::subscriber::set_default(Listener(Some(lines.clone())));
         Self { lines, _guard: guard }
     }
 
@@ -33,7 +39,8 @@ impl Log {
     }
 }
 
-struct Listener(Arc<Mutex<Vec<(Level, String)>>>);
+/// Where the lines go that it hears, if anywhere.
+struct Listener(Option<Arc<Mutex<Vec<(Level, String)>>>>);
 
 /// Keeps the message of an event.
 struct Message(String);
@@ -60,9 +67,10 @@ impl Subscriber for Listener {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
+        let Some(lines) = &self.0 else { return };
         let mut message = Message(String::new());
         event.record(&mut message);
-        self.0.lock().unwrap().push((*event.metadata().level(), message.0));
+        lines.lock().unwrap().push((*event.metadata().level(), message.0));
     }
 
     fn enter(&self, _: &Id) {}
