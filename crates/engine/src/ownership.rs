@@ -121,6 +121,8 @@ impl fmt::Display for Proposal {
 pub struct InstanceSnapshot {
     instance: Instance,
     scope: Scope,
+    /// When the reading began.
+    began: Instant,
     zones: Vec<(Zone, ZoneView)>,
 }
 
@@ -150,6 +152,7 @@ impl InstanceSnapshot {
     /// # Errors
     /// If any of them cannot be read completely: whose a record is depends on all of them.
     pub async fn read(instance: Instance, scope: Scope) -> Result<Self> {
+        let began = Instant::now();
         instance.registry.load().await?;
         if instance.registry.owner().is_none() {
             let text =
@@ -157,7 +160,7 @@ impl InstanceSnapshot {
             return Err(Error::new(ErrorKind::Configuration, "read the claims", text));
         }
         let provider = in_set::around(instance.provider, &*instance.registry);
-        let mut snapshot = Self { instance: Instance { provider, ..instance }, scope, zones: Vec::new() };
+        let mut snapshot = Self { instance: Instance { provider, ..instance }, scope, began, zones: Vec::new() };
         let (provider, registry) = (snapshot.instance.provider.clone(), snapshot.instance.registry.clone());
         for zone in provider.zones().await? {
             let mut view = ZoneView::default();

@@ -176,13 +176,15 @@ impl JournalWriter {
         }
     }
 
-    /// Reads the journal as a command: what it may settle is what other commands left open.
-    pub(crate) async fn load_beside_daemon(&self) {
+    /// Reads the journal as a command: what it may settle is what other commands had left open when it read the zones, which is
+    /// so long ago.
+    pub(crate) async fn load_beside_daemon(&self, since_reading: Duration) {
         if self.journaling.mode == Mode::Off {
             return;
         }
+        let reading = self.clock.now().minus(since_reading);
         let mut entries = self.scan().await.unwrap_or_default();
-        entries.retain(|entry| is_over(entry, self.clock.now()));
+        entries.retain(|entry| is_over(entry, reading));
         self.take_in(&entries);
     }
 
@@ -389,9 +391,9 @@ impl JournalWriter {
     }
 }
 
-/// Whether an entry without outcome is one that its command left behind.
-fn is_over(entry: &Entry, now: Timestamp) -> bool {
-    entry.cause.is_command() && now.since(entry.at) >= PATIENCE
+/// Whether an entry without outcome is one that its command had left behind by then.
+fn is_over(entry: &Entry, by: Timestamp) -> bool {
+    entry.cause.is_command() && by.since(entry.at) >= PATIENCE
 }
 
 #[cfg(test)]

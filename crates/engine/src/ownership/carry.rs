@@ -25,10 +25,10 @@ use crate::pipeline::Pipeline;
 const PIECE: usize = 500;
 
 impl InstanceSnapshot {
-    /// Carries actions out, each written down before. Returns the outcome of each, in order. What earlier commands left unsettled
-    /// is settled first, by the zones as they were read.
+    /// Carries actions out, each written down before. Returns the outcome of each, in order. What earlier commands had left
+    /// unsettled when the zones were read is settled first, by that reading.
     pub async fn carry_out(&self, actions: &[Action], journal: &JournalWriter, origin: &EntryOrigin) -> Vec<Outcome> {
-        journal.load_beside_daemon().await;
+        journal.load_beside_daemon(self.began.elapsed()).await;
         for (zone, view) in &self.zones {
             let registry = &self.instance.registry;
             let ownership = |key: &_| judge(&registry.claims(zone, key, self), registry.owner());

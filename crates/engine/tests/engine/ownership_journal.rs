@@ -68,6 +68,28 @@ async fn the_next_command_settles_what_an_earlier_one_left_open() {
     }
 }
 
+/// A person thinks about what a command shows; meanwhile another one is carried out, and its answers are lost.
+#[tokio::test(start_paused = true)]
+async fn what_another_command_left_open_since_the_reading_is_not_settled_by_it() {
+    let (shop, engine, _) = two(Kept::Zone).await;
+    engine.stop().await;
+    let first = shop.snapshot("me").await;
+    let shown = first.drain();
+    let (snapshot, (journal, origin)) = (shop.snapshot("me").await, shop.journal(Cause::Release));
+    shop.world.sim.fault("example", Fault::LostAnswer);
+    snapshot.carry_out(&snapshot.hand_over(&OwnershipChange::Disown).actions, &journal, &origin).await;
+    shop.world.sim.fault("example", None);
+    tokio::time::sleep(MINUTE * 2).await;
+    let (journal, origin) = shop.journal(Cause::Drain);
+    let outcomes = first.carry_out(&shown.actions, &journal, &origin).await;
+    assert!(outcomes.iter().all(|outcome| !matches!(outcome, Outcome::Applied)), "they are nobody's now: {outcomes:?}");
+    let engine = shop.start().await;
+    let now = entries(&engine).await;
+    let released: Vec<&String> = now.iter().filter(|line| line.starts_with("release")).collect();
+    assert!(released.len() == 2 && released.iter().all(|line| line.ends_with(": applied")), "{now:?}");
+    engine.stop().await;
+}
+
 /// A journal that nothing can be written to.
 struct Full;
 

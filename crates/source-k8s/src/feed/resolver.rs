@@ -4,7 +4,7 @@
 //! must hold: a name that cannot be resolved keeps the addresses that it had; one that never could is not known, so that
 //! whoever asks for it waits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::feed::FeedEvent;
 use crate::kind::Kind;
 use crate::options::SourceOptions;
 use crate::source::K8sSource;
-use crate::store::Object;
+use crate::store::{Object, ObjectKey};
 
 /// How a name is looked up.
 pub(crate) type LookUp = fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
@@ -67,7 +67,7 @@ impl Resolver {
 
     async fn turn(&mut self) {
         let wanted = self.source.wanted(Kind::Host);
-        self.due.retain(|host, _| wanted.contains(host));
+        self.forget(&wanted);
         let now = Instant::now();
         let due: Vec<Arc<str>> =
             wanted.into_iter().filter(|host| self.due.get(host).is_none_or(|at| *at <= now)).collect();
@@ -80,6 +80,14 @@ impl Resolver {
             self.announced = true;
             self.source.feed([FeedEvent::Done(Kind::Host), FeedEvent::Open(Kind::Host)]);
         }
+    }
+
+    /// Has the addresses go that nobody asks for. Whoever asks again later waits until the name was looked up anew.
+    fn forget(&mut self, wanted: &BTreeSet<Arc<str>>) {
+        let gone = self.due.extract_if(.., |host, _| !wanted.contains(host));
+        let events: Vec<FeedEvent> =
+            gone.map(|(host, _)| FeedEvent::Deleted(ObjectKey::new(Kind::Host, "", &host))).collect();
+        self.source.feed(events);
     }
 
     async fn resolve(&self, host: &Arc<str>) -> Option<FeedEvent> {
@@ -191,5 +199,19 @@ mod tests {
         assert_eq!(shown(&source), all);
         sleep(Duration::from_mins(10)).await;
         assert_eq!(shown(&source), all, "a failure takes nothing away");
+
+        let stored = || source.evidence().kinds[&Kind::Host.id()].objects;
+        assert_eq!(stored(), 2, "up.example and late.example");
+        source.feed([FeedEvent::Applied(object("c", &["up.example"]))]);
+        sleep(Duration::from_secs(1)).await;
+        shown(&source);
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(stored(), 1, "nobody asks for late.example any more");
+        source.feed([FeedEvent::Applied(object("c", &["up.example", "late.example"]))]);
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(
+            shown(&source),
+            [&both[..], &["c.example.org A 192.0.2.1", "c.example.org AAAA 2001:db8::1"]].concat()
+        );
     }
 }

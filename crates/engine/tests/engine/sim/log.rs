@@ -8,9 +8,12 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Level, Metadata, Subscriber};
 
+/// Messages, each with its level.
+type Lines = Arc<Mutex<Vec<(Level, String)>>>;
+
 /// The messages of the thread that began it, as long as it lives.
 pub(crate) struct Log {
-    lines: Arc<Mutex<Vec<(Level, String)>>>,
+    lines: Lines,
     _guard: DefaultGuard,
 }
 
@@ -22,7 +25,7 @@ impl Log {
         HEARD.call_once(|| {
             let _ = tracing::subscriber::set_global_default(Listener(None));
         });
-        let lines: Arc<Mutex<Vec<(Level, String)>>> = Arc::default();
+        let lines = Lines::default();
         let guard = tracing::subscriber::set_default(Listener(Some(lines.clone())));
         Self { lines, _guard: guard }
     }
@@ -40,7 +43,7 @@ impl Log {
 }
 
 /// Where the lines go that it hears, if anywhere.
-struct Listener(Option<Arc<Mutex<Vec<(Level, String)>>>>);
+struct Listener(Option<Lines>);
 
 /// Keeps the message of an event.
 struct Message(String);
