@@ -108,7 +108,7 @@ impl Zone {
 /// How names go to the zones of one provider instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ZoneRule {
-    /// To the zone with the longest name that is a suffix; among equals to the one with the least id.
+    /// To the zone with the longest name that is a suffix; among equals to the one with the least rank, and then the least id.
     LongestSuffix,
     /// To every private zone that is a suffix, and to the longest public one (Route 53, split horizon).
     AllPrivateLongestPublic,
@@ -116,8 +116,18 @@ pub enum ZoneRule {
 
 /// The zones of one provider instance that `name` belongs to, in a stable order; none if it is outside every zone.
 pub fn route<'a>(rule: ZoneRule, zones: impl IntoIterator<Item = &'a Zone>, name: &DnsName) -> Vec<&'a Zone> {
+    route_ranked(rule, zones, name, |_| ())
+}
+
+/// As [`route`]; among zones of one name those with the least rank come first.
+pub fn route_ranked<'a, R: Ord>(
+    rule: ZoneRule,
+    zones: impl IntoIterator<Item = &'a Zone>,
+    name: &DnsName,
+    rank: impl Fn(&Zone) -> R,
+) -> Vec<&'a Zone> {
     let mut fitting: Vec<&Zone> = zones.into_iter().filter(|zone| name.is_within(&zone.name)).collect();
-    fitting.sort_by_cached_key(|zone| (std::cmp::Reverse(zone.name.label_count()), zone.key.clone()));
+    fitting.sort_by_cached_key(|zone| (std::cmp::Reverse(zone.name.label_count()), rank(zone), zone.key.clone()));
     match rule {
         ZoneRule::LongestSuffix => fitting.truncate(1),
         ZoneRule::AllPrivateLongestPublic => {
@@ -161,6 +171,22 @@ mod tests {
         ] {
             assert_eq!(ids(ZoneRule::LongestSuffix, &zones, name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn among_zones_of_one_name_the_least_rank_comes_first() {
+        let zones = ["1", "2", "3"].map(|id| zone(id, "example.com", Visibility::Public));
+        let name = DnsName::parse("a.example.com").unwrap();
+        let late = |zone: &Zone| match &*zone.key.zone.to_string() {
+            "1" => Some(9),
+            "2" => Some(5),
+            _ => None,
+        };
+        let first = |zones: &[Zone]| {
+            let routed = route_ranked(ZoneRule::LongestSuffix, zones, &name, late);
+            routed.iter().map(|zone| zone.key.zone.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!((first(&zones), first(&zones[..2])), (vec!["3".to_owned()], vec!["2".to_owned()]));
     }
 
     #[test]

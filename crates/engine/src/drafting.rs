@@ -139,6 +139,7 @@ pub(crate) fn decide(
             handle: &worker.handle,
             name,
             asked: &asked,
+            elsewhere: placed.is_empty().then(|| worker.instance.in_place_of(&worker.handle, name)).flatten(),
             unmet: unmet.get(name).map_or(&[], Vec::as_slice),
             desired: &desired_state.table,
             evidence: &desired_state.evidence,

@@ -8,7 +8,7 @@ use zonewright_core::claim::Ownership;
 use zonewright_core::clock::Timestamp;
 use zonewright_core::contend::{ContentionFacts, PublishedRecord};
 use zonewright_core::desired::{Asked, Desired};
-use zonewright_core::endpoint::{KindId, Sharing, Unknown};
+use zonewright_core::endpoint::{Endpoint, KindId, Sharing, Unknown};
 use zonewright_core::guard::{AcceptedKinds, Approval, Digest};
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::{OtherPrefixRequest, PlanFacts};
@@ -68,6 +68,8 @@ pub(crate) struct NamePlanFacts<'a> {
     pub(crate) handle: &'a ZoneHandle,
     pub(crate) name: &'a DnsName,
     pub(crate) asked: &'a Asked<'a>,
+    /// The other zone of this one's name that what is asked for at the name goes to.
+    pub(crate) elsewhere: Option<Arc<ZoneHandle>>,
     /// What is asked for and cannot be written.
     pub(crate) unmet: &'a [Unwritable],
     pub(crate) desired: &'a Desired,
@@ -164,6 +166,10 @@ impl PlanFacts for NamePlanFacts<'_> {
     }
 
     fn unmet(&self, key: &RecordKey, resource: Option<&Arc<str>>) -> bool {
+        let asks = |endpoint: &&Endpoint| resource.is_none() || endpoint.resource.as_ref() == resource;
+        if self.elsewhere.is_some() && self.asked.endpoints.iter().any(asks) {
+            return true;
+        }
         let takes_place = |wanted: &RecordKey| {
             let type_changes = wanted.rtype.excludes(key.rtype) || wanted.rtype.replaces(key.rtype);
             // In one room, sets of another kind of routing take its place as well, and types exclude each other under any identifier.

@@ -14,7 +14,7 @@ use zonewright_core::options::OptionReader;
 use zonewright_core::provider::{Listing as Answer, Provider};
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::{Published, Registry, holds_claims};
-use zonewright_core::zone::{InstanceId, Zone, ZoneId, ZoneKey, route};
+use zonewright_core::zone::{InstanceId, Zone, ZoneId, ZoneKey, route_ranked};
 
 use crate::audit_lane::AuditLane;
 use crate::config::Instance;
@@ -71,8 +71,12 @@ impl ProviderInstance {
     pub(crate) fn route(&self, name: &DnsName) -> Vec<Arc<ZoneHandle>> {
         let rule = self.provider.capability(None).zone_rule;
         let zone_handles = self.zone_handles();
-        let keys: Vec<ZoneKey> =
-            route(rule, zone_handles.iter().map(|d| &d.zone), name).into_iter().map(|zone| zone.key.clone()).collect();
+        let came_beside = |zone: &Zone| {
+            let handle = zone_handles.iter().find(|handle| handle.zone.key == zone.key);
+            handle.and_then(|handle| handle.came_beside)
+        };
+        let zones = route_ranked(rule, zone_handles.iter().map(|d| &d.zone), name, came_beside);
+        let keys: Vec<ZoneKey> = zones.into_iter().map(|zone| zone.key.clone()).collect();
         zone_handles.into_iter().filter(|handle| keys.contains(&handle.zone.key)).collect()
     }
 
@@ -90,6 +94,19 @@ impl ProviderInstance {
     /// Whether a name belongs to the zone of `zone handle`.
     pub(crate) fn serves(&self, handle: &ZoneHandle, name: &DnsName) -> bool {
         self.candidates(handle, name).contains(&handle.zone.key.zone)
+    }
+
+    /// The zone that a name goes to in place of this one, which has the same name.
+    pub(crate) fn in_place_of(&self, handle: &ZoneHandle, name: &DnsName) -> Option<Arc<ZoneHandle>> {
+        if self.zones.read().unwrap_or_else(PoisonError::into_inner).len() < 2 {
+            return None;
+        }
+        let serving = self.route(name);
+        let own = |other: &Arc<ZoneHandle>| other.zone.key == handle.zone.key;
+        let twin = |other: &&Arc<ZoneHandle>| {
+            other.zone.name == handle.zone.name && other.zone.visibility == handle.zone.visibility
+        };
+        if serving.iter().any(own) { None } else { serving.iter().find(twin).cloned() }
     }
 
     /// The zones that a name belongs to, by their ids, in a stable order.

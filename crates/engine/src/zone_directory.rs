@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
+use zonewright_core::clock::Timestamp;
 use zonewright_core::endpoint::Severity;
 use zonewright_core::error::{Error, ErrorKind};
 use zonewright_core::name::DnsName;
@@ -55,6 +56,7 @@ pub(crate) async fn run(context: Arc<EngineContext>, instance: Arc<ProviderInsta
         gone: VecDeque::new(),
         reported: Said::default(),
         waiting: BTreeSet::new(),
+        twins: BTreeMap::new(),
     };
     while !directory.cancel.is_cancelled() {
         let pause = match directory.instance.provider.zones().await {
@@ -94,6 +96,8 @@ struct Directory {
     reported: Said,
     /// Names whose objects got an event about it.
     waiting: BTreeSet<DnsName>,
+    /// Zones whose names go to another of the same name, and to which; that was logged.
+    twins: BTreeMap<ZoneKey, ZoneId>,
 }
 
 impl Directory {
@@ -103,18 +107,16 @@ impl Directory {
         self.reported.forget();
         self.waiting.clear();
         let former = self.instance.zone_handles();
+        let known: BTreeSet<ZoneId> =
+            former.iter().map(|handle| handle.zone.key.zone.clone()).chain(self.remembered.iter().cloned()).collect();
         let zones = with_missing(&self.instance, zones, &former, &mut self.remembered).await;
-        // A zone that is described otherwise than before (another filter) begins anew.
-        let alone = self.context.instances.len() == 1;
-        let handle = |zone: Zone| {
-            former.iter().find(|h| h.zone == zone).cloned().unwrap_or_else(|| Arc::new(ZoneHandle::new(zone, alone)))
-        };
-        let handles: Vec<Arc<ZoneHandle>> = zones.into_iter().map(handle).collect();
+        let handles = self.handles(&zones, &former, &known);
         let vanished = self.end_gone(&handles);
         let mut ended = self.end_changed(&former, &handles);
         let first = !self.instance.listing().tried;
         // Before it is known that there is a list: who waits for it looks for its zones.
         self.instance.set_zone_handles(handles.clone());
+        self.tell_of_twins(&handles);
         {
             let mut listing = self.instance.listing();
             listing.tried = true;
@@ -133,6 +135,55 @@ impl Directory {
             self.context.dispatch(&names);
             self.context.rested.notify_waiters();
         }
+    }
+
+    /// The handles of zones: those that there are, and new ones. `known` are the zones that were served before.
+    fn handles(&self, zones: &[Zone], former: &[Arc<ZoneHandle>], known: &BTreeSet<ZoneId>) -> Vec<Arc<ZoneHandle>> {
+        let alone = self.context.instances.len() == 1;
+        // A zone that is described otherwise than before (another filter) begins anew.
+        let handle = |zone: &Zone| {
+            former.iter().find(|handle| handle.zone == *zone).cloned().unwrap_or_else(|| {
+                let came_beside = self.came_beside(zone, zones, known);
+                Arc::new(ZoneHandle::new(zone.clone(), alone, came_beside))
+            })
+        };
+        zones.iter().map(handle).collect()
+    }
+
+    /// When a zone came beside another of its name that was served already. Names stay where they are, also after a restart: what came
+    /// later may serve nobody yet.
+    fn came_beside(&self, zone: &Zone, zones: &[Zone], known: &BTreeSet<ZoneId>) -> Option<Timestamp> {
+        let is_twin =
+            |other: &&Zone| other.key != zone.key && other.name == zone.name && other.visibility == zone.visibility;
+        let label = zone.key.to_string();
+        let before = self.context.state.look(&label, |state| state.came_beside);
+        let came =
+            !known.contains(&zone.key.zone) && zones.iter().filter(is_twin).any(|twin| known.contains(&twin.key.zone));
+        if before.is_some() || !came {
+            return before;
+        }
+        let now = self.context.clock.now();
+        self.context.state.zone(&label, |state| state.came_beside = Some(now));
+        Some(now)
+    }
+
+    /// Says which of several zones of one name the names go to; once, as long as it is so.
+    fn tell_of_twins(&mut self, handles: &[Arc<ZoneHandle>]) {
+        let serving = |handle: &Arc<ZoneHandle>| {
+            let twin = self.instance.in_place_of(handle, &handle.zone.name)?;
+            Some((handle.zone.key.clone(), twin.zone.key.zone.clone()))
+        };
+        let twins: BTreeMap<ZoneKey, ZoneId> = handles.iter().filter_map(serving).collect();
+        for (key, serving) in twins.iter().filter(|(key, serving)| self.twins.get(key) != Some(serving)) {
+            let zone = handles.iter().find(|handle| handle.zone.key == *key).map_or("", |handle| &handle.title);
+            warn!(
+                zone,
+                id = %key.zone,
+                %serving,
+                "another zone has this name and its names go there; what stands in this one for objects that are there stays as it is (filters of zones say which one is meant)"
+            );
+        }
+        self.twins = twins;
     }
 
     /// Ends the workers of zones that are gone. Returns whether there are any.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
+use zonewright_core::clock::Timestamp;
 use zonewright_core::error::Error;
 use zonewright_core::flap::Fight;
 use zonewright_core::name::DnsName;
@@ -29,6 +30,8 @@ pub(crate) struct ZoneHandle {
     pub(crate) zone: Zone,
     /// What people read: the zone's name, behind that of its instance where there are several.
     pub(crate) title: String,
+    /// When it came, where another zone of its name was served already: names go to that one.
+    pub(crate) came_beside: Option<Timestamp>,
     pub(crate) inbox: Inbox,
     /// What was answered at names that wait for another attempt.
     pub(crate) last_attempts: Arc<LastAttempts>,
@@ -107,11 +110,12 @@ impl Status {
 
 impl ZoneHandle {
     /// `alone`: the process has no other instance.
-    pub(crate) fn new(zone: Zone, alone: bool) -> Self {
+    pub(crate) fn new(zone: Zone, alone: bool, came_beside: Option<Timestamp>) -> Self {
         let title = if alone { zone.title() } else { format!("{}/{}", zone.key.instance, zone.title()) };
         Self {
             zone,
             title,
+            came_beside,
             inbox: Inbox::default(),
             last_attempts: Arc::default(),
             view: RwLock::default(),

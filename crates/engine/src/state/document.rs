@@ -25,6 +25,9 @@ pub(crate) struct ZoneState {
     /// Names that an undo set back.
     #[serde(rename = "holds", default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) pins: Vec<Pin>,
+    /// When the zone came, where another of its name was served already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) came_beside: Option<Timestamp>,
     /// Records were made while nobody knew what was saved, also of approvals of their deletes.
     #[serde(skip)]
     pub(crate) made_blindly: bool,
@@ -103,6 +106,7 @@ impl StateDocument {
             own.approvals.extend(state.approvals);
             own.pins.extend(state.pins);
             own.held = own.held.take().or(state.held);
+            own.came_beside = state.came_beside.or(own.came_beside);
         }
         self.kinds.join(earlier.kinds);
         self.taken.extend(earlier.taken);

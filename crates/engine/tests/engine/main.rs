@@ -28,6 +28,7 @@ mod random;
 mod refusals;
 mod reports;
 mod resilience;
+mod same_name;
 mod scenarios;
 mod sim;
 mod starts;
