@@ -53,11 +53,14 @@ fn contend(one: RecordType, other: RecordType) -> bool {
     one == other || family(one) && family(other) && (one == RecordType::Cname || other == RecordType::Cname)
 }
 
-/// Whether two texts name the same zone: with or without the path or project before the id, and the dot after a name.
+/// Whether two texts name the same zone: with or without the path, project or subscription before the id, and the dot after a name.
 fn same_zone(one: &str, other: &str) -> bool {
     let bare = |text: &str| {
         let text = text.trim().trim_end_matches('.').to_ascii_lowercase();
-        text.strip_prefix("/hostedzone/").map(str::to_owned).unwrap_or(text)
+        match text.trim_start_matches('/').split('/').collect::<Vec<&str>>().as_slice() {
+            ["subscriptions", _, _, group, _, _, _, zone] => format!("{group}/{zone}"),
+            _ => text.strip_prefix("/hostedzone/").unwrap_or(&text).to_owned(),
+        }
     };
     let (one, other) = (bare(one), bare(other));
     let last = |text: &str| text.rsplit('/').next().map(str::to_owned);
@@ -269,6 +272,13 @@ mod tests {
         assert!(two.has_home(&object("old")) && !has_winner(&two, Some("one")));
         two.note(&object("old"), Some(claimant("x.y A h/z 1")));
         assert!(!two.has_home(&object("old")), "its zone is another one");
+    }
+
+    #[test]
+    fn a_zone_of_azure_is_the_same_by_its_whole_id() {
+        let whole = "/subscriptions/S/resourceGroups/G/providers/Microsoft.Network/dnsZones/X.y";
+        assert!(same_zone(whole, "g/x.y") && same_zone("G/x.y", whole) && same_zone(whole, "x.y"));
+        assert!(!same_zone(whole, "h/x.y") && !same_zone(whole, "g/z.y"));
     }
 
     #[test]

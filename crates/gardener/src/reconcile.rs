@@ -26,6 +26,7 @@ use serde_json::json;
 use tracing::{debug, info, warn};
 use zonewright_core::endpoint::Reporter;
 use zonewright_core::registry::Registry;
+use zonewright_core::zone::ZoneId;
 use zonewright_core::{DnsName, Error, ErrorKind, Zone};
 
 use crate::accounts::{ProviderAccount, ProviderAccounts};
@@ -43,7 +44,7 @@ use crate::status::{self, Moment};
 use crate::types::DnsRecord;
 use crate::validate;
 use crate::world::ClusterState;
-use crate::zone::{self, Search};
+use crate::zone::{self, Search, ZoneText};
 
 /// The pause after the API server did not do what it was asked, or an object changed meanwhile.
 const SOON: Duration = Duration::from_millis(200);
@@ -158,35 +159,35 @@ impl Reconciler {
         }
     }
 
-    /// Publishes what the object asks for. Returns its zone, as the status writes it.
+    /// Publishes what the object asks for. Returns its zone.
     async fn publish(
         &self,
         record: &DnsRecord,
         account: &ProviderAccount,
         task: Task,
-    ) -> Result<String, OperationFailure> {
+    ) -> Result<ZoneText, OperationFailure> {
         check(record)?;
         let endpoint = convert::endpoint(record).map_err(OperationFailure::Configuration)?;
         let mut search = if task.1 == Procedure::Restore { Search::Anew } else { Search::Trusting };
         loop {
             let zone = zone::find(account, record, &endpoint.name, search).await?;
-            let text = zone::text_of(account.kind, &account.scope, &zone.key.zone);
+            let text = ZoneText::of(account.kind, &account.scope, &zone.key.zone);
             let home = account.scope.home();
-            self.world().contest.found(&record.record_name(), &text, home.clone());
-            self.contend(record, (&text, home)).await?;
+            self.world().contest.found(&record.record_name(), &text.status, home.clone());
+            self.contend(record, (&text.status, home)).await?;
             let mark = self.mark(record, &text);
             let (rival, resource) = (self.rival(record), resource(record));
             let place = ChangeTarget { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
             match place.bring(&endpoint, IpStack::of(record), &mark).await {
                 Ok(()) => {
-                    self.leave_former(record, account, &text).await?;
+                    self.leave_former(record, account, &zone.key.zone).await?;
                     return Ok(text);
                 }
                 // The zone that was trusted is gone: another one may hold the name now.
                 Err(OperationFailure::Provider(error)) if error.kind == ErrorKind::NotFound => {
                     account.forget(&zone.key.zone);
                     if search == Search::Anew || record.stated_zone().is_some() {
-                        let text = format!("zone {text} is not there: {}", error.chain());
+                        let text = format!("zone {} is not there: {}", text.status, error.chain());
                         return Err(OperationFailure::NoZone(text));
                     }
                     search = Search::Anew;
@@ -201,10 +202,11 @@ impl Reconciler {
         &self,
         record: &DnsRecord,
         account: &ProviderAccount,
-        present: &str,
+        present: &ZoneId,
     ) -> Result<(), OperationFailure> {
         let former = SentChanges::of(record).unwrap_or_default();
-        for zone in former.zones().iter().filter(|zone| *zone != present) {
+        let is_present = |zone: &str| zone::id_of(account.kind, &account.scope, zone) == *present;
+        for zone in former.zones().iter().filter(|zone| !is_present(zone)) {
             info!(object = %record.record_name(), zone, "the records are in another zone now");
             self.withdraw(record, account, zone).await?;
         }

@@ -105,6 +105,13 @@ impl ZoneScope {
     }
 }
 
+/// The subscription of a zone of Azure that is named by its whole id.
+pub fn subscription_of(text: &str) -> Option<&str> {
+    let mut parts = text.trim().strip_prefix('/')?.split('/');
+    parts.next().filter(|first| first.eq_ignore_ascii_case("subscriptions"))?;
+    parts.next().map(str::trim).filter(|subscription| !subscription.is_empty())
+}
+
 impl Login {
     /// The digest.
     pub fn id(&self, kind: ProviderKind) -> AccountId {

@@ -12,6 +12,7 @@ use crate::filter::OperationRequest;
 use crate::operation::{Operation, Procedure};
 use crate::sent::SentChanges;
 use crate::types::{DnsRecord, TIMESTAMP};
+use crate::zone::ZoneText;
 
 /// How far the clock of whoever asks may be ahead of ours.
 const AHEAD: i64 = 600;
@@ -80,15 +81,15 @@ pub fn started(record: &DnsRecord, (operation, action): (Operation, Procedure), 
 }
 
 /// The mark of a zone to which changes are about to be sent.
-pub fn marked(zone: &str, sent: &SentChanges) -> Value {
-    json!({ "status": { "zone": zone, "providerStatus": sent.to_value() } })
+pub fn marked(zone: &ZoneText, sent: &SentChanges) -> Value {
+    json!({ "status": { "zone": zone.status, "providerStatus": sent.to_value() } })
 }
 
 /// The status after a success; `zone` is where the records stand.
 pub fn succeeded(
     record: &DnsRecord,
     (operation, action): (Operation, Procedure),
-    zone: Option<&str>,
+    zone: Option<&ZoneText>,
     at: Moment,
 ) -> Value {
     let (_, past) = verb(action);
@@ -98,9 +99,9 @@ pub fn succeeded(
     status.insert("lastError".to_owned(), Value::Null);
     status.insert("observedGeneration".to_owned(), record.metadata.generation.into());
     if let Some(zone) = zone {
-        let sent = SentChanges::to([zone.to_owned()]);
-        if record.known_zone() != Some(zone) {
-            status.insert("zone".to_owned(), zone.into());
+        let sent = SentChanges::to([zone.mark.clone()]);
+        if record.known_zone() != Some(&zone.status) {
+            status.insert("zone".to_owned(), zone.status.as_str().into());
         }
         if SentChanges::of(record).as_ref() != Some(&sent) {
             status.insert("providerStatus".to_owned(), sent.to_value());
@@ -136,11 +137,11 @@ pub fn failed(
 }
 
 /// Whether a success says something that the status does not.
-pub fn success_is_new(record: &DnsRecord, zone: Option<&str>) -> bool {
+pub fn success_is_new(record: &DnsRecord, zone: Option<&ZoneText>) -> bool {
     record.last().is_none_or(|(_, state)| state != "Succeeded")
         || record.metadata.generation != record.status.observed_generation
         || record.status.last_error.is_some()
-        || zone.is_some_and(|zone| record.known_zone() != Some(zone))
+        || zone.is_some_and(|zone| record.known_zone() != Some(&zone.status))
 }
 
 /// Whether an error says something that the status does not.

@@ -11,6 +11,10 @@ fn at() -> Moment {
     Moment::of(&DnsRecord::default(), "2026-01-31T12:00:00.9Z".parse().unwrap())
 }
 
+fn zone(status: &str, mark: &str) -> ZoneText {
+    ZoneText { status: status.to_owned(), mark: mark.to_owned() }
+}
+
 fn record(last: &str) -> DnsRecord {
     let mut record = DnsRecord::default();
     (record.metadata.generation, record.status.observed_generation) = (4, 4);
@@ -49,7 +53,7 @@ fn nothing_was_sent_for_an_object_that_begins_here() {
 fn a_success_clears_the_error_and_says_where_the_records_are() {
     let mut before = record("Create Processing");
     before.metadata.generation = 5;
-    let patch = succeeded(&before, (Operation::Create, Procedure::Reconcile), Some("Z1"), at());
+    let patch = succeeded(&before, (Operation::Create, Procedure::Reconcile), Some(&zone("Z1", "p/Z1")), at());
     assert_eq!(
         patch["status"]["lastOperation"],
         json!({
@@ -60,7 +64,7 @@ fn a_success_clears_the_error_and_says_where_the_records_are() {
     let status = patch["status"].as_object().unwrap();
     assert_eq!(status["lastError"], Value::Null);
     assert_eq!((&status["observedGeneration"], &status["zone"]), (&json!(5), &json!("Z1")));
-    assert_eq!(status["providerStatus"]["zones"], json!(["Z1"]));
+    assert_eq!(status["providerStatus"]["zones"], json!(["p/Z1"]));
     assert_eq!(status["conditions"][0]["status"], "True");
     let migrated = succeeded(&before, (Operation::Migrate, Procedure::Migrate), None, at());
     let keys: Vec<&String> = migrated["status"].as_object().unwrap().keys().collect();
@@ -151,8 +155,8 @@ fn an_attempt_that_shows_nothing_new_writes_nothing() {
     let operation = (Operation::Reconcile, Procedure::Reconcile);
     let mut before = record("Reconcile Succeeded");
     before.status.zone = Some("Z1".to_owned());
-    assert!(!success_is_new(&before, Some("Z1")));
-    assert!(success_is_new(&before, Some("Z2")) && success_is_new(&record("Reconcile Error"), None));
+    assert!(!success_is_new(&before, Some(&zone("Z1", "p/Z1"))));
+    assert!(success_is_new(&before, Some(&zone("Z2", "p/Z2"))) && success_is_new(&record("Reconcile Error"), None));
     let mut before = record("Reconcile Error");
     let description = "Error reconciling DNSRecord: x".to_owned();
     before.status.last_error = Some(LastError { description, codes: vec!["A".to_owned()], at: None });

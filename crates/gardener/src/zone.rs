@@ -2,13 +2,14 @@
 //!
 //! In: `spec.zone`, `status.zone`, the account. Out: the zone, and how the status writes it. What must hold: what the spec says
 //! counts before what the status says, and that before a search; a zone that is known is not searched for again, but for a
-//! restore and where it is gone; a zone of another project than the account's is never taken for that of the same name in it.
+//! restore and where it is gone; a zone of another project or subscription than the account's is never taken for that of the same name in
+//! it.
 //!
-//! | type | zone in the status |
-//! |---|---|
-//! | `google-clouddns` | `project/zone` |
-//! | `azure-dns`, `azure-private-dns` | `resourceGroup/zone` |
-//! | others | the provider's id |
+//! | type | zone in the status | zone in the mark |
+//! |---|---|---|
+//! | `google-clouddns` | `project/zone` | the same |
+//! | `azure-dns`, `azure-private-dns` | `resourceGroup/zone` | the whole id, with the subscription |
+//! | others | the provider's id | the same |
 
 use std::cmp::Reverse;
 
@@ -17,19 +18,22 @@ use zonewright_core::{DnsName, Zone};
 
 use crate::accounts::ProviderAccount;
 use crate::failure::OperationFailure;
-use crate::secret::{ProviderKind, ZoneScope};
+use crate::secret::{ProviderKind, ZoneScope, subscription_of};
 use crate::types::DnsRecord;
 
-/// Whether a zone, as specs and statuses write it, is where an account looks: in its project, where the text names one, since elsewhere
-/// the same id is another zone; among the zones of a server that its login names, since the server is asked for no others.
+/// Whether a zone, as specs and statuses write it, is where an account looks: in its project or subscription, where the text names one,
+/// since elsewhere the same id is another zone; among the zones of a server that its login names, since the server is asked for no others.
 pub fn is_within(scope: &ZoneScope, text: &str) -> bool {
     match scope {
         ZoneScope::Project(own) => {
             let stated = text.split_once('/').map(|(project, _)| project.trim()).filter(|project| !project.is_empty());
             stated.is_none_or(|project| project == own)
         }
+        ZoneScope::Subscription(own) => {
+            subscription_of(text).is_none_or(|subscription| subscription.eq_ignore_ascii_case(own.trim()))
+        }
         ZoneScope::Named(zones) => zones.contains(&id_of(ProviderKind::Rfc2136, scope, text).to_string()),
-        ZoneScope::Whole | ZoneScope::Subscription(_) => true,
+        ZoneScope::Whole => true,
     }
 }
 
@@ -69,6 +73,24 @@ pub fn text_of(kind: ProviderKind, scope: &ZoneScope, id: &ZoneId) -> String {
             }
         }
         _ => id.to_string(),
+    }
+}
+
+/// A zone that was found, as it is written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ZoneText {
+    /// In `status.zone`, whose form is that of Gardener's own controllers.
+    pub status: String,
+    /// In the mark, with everything that distinguishes it from zones of the same name.
+    pub mark: String,
+}
+
+impl ZoneText {
+    /// A zone of this id.
+    pub fn of(kind: ProviderKind, scope: &ZoneScope, id: &ZoneId) -> Self {
+        let status = text_of(kind, scope, id);
+        let mark = if kind.is_azure() { id.to_string() } else { status.clone() };
+        Self { status, mark }
     }
 }
 
@@ -124,7 +146,7 @@ pub async fn find(
 }
 
 async fn stated_zone(account: &ProviderAccount, stated: &str, name: &DnsName) -> Result<Zone, OperationFailure> {
-    if matches!(account.kind, ProviderKind::AzureDns | ProviderKind::AzurePrivateDns) && !stated.contains('/') {
+    if account.kind.is_azure() && !stated.contains('/') {
         return Err(OperationFailure::NoZone(format!("spec.zone {stated:?}: expected resourceGroup/zone")));
     }
     let id = id_of(account.kind, &account.scope, stated);

@@ -97,6 +97,24 @@ fn ids_with_and_without_what_precedes_them() {
     assert!(private.as_str().ends_with("/privatednszones/example.com"), "{private}");
 }
 
+/// What the status cannot say in Gardener's form, the mark does.
+#[test]
+fn the_mark_names_the_subscription_of_a_zone_and_the_status_does_not() {
+    let [one, two] = ["S1", "S2"].map(|name| ZoneScope::Subscription(name.to_owned()));
+    for kind in [ProviderKind::AzureDns, ProviderKind::AzurePrivateDns] {
+        let id = id_of(kind, &one, "rg/example.com");
+        let text = ZoneText::of(kind, &one, &id);
+        assert_eq!((text.status.as_str(), text.mark.as_str()), ("rg/example.com", id.as_str()));
+        assert!(is_within(&one, &text.mark) && !is_within(&two, &text.mark));
+        assert!(is_within(&one, &text.status) && is_within(&two, &text.status), "it names no subscription");
+        assert_eq!(id_of(kind, &two, &text.mark), id, "wherever it is read");
+        assert_ne!(id_of(kind, &two, &text.status), id);
+    }
+    let project = ZoneScope::Project("p".to_owned());
+    let text = ZoneText::of(ProviderKind::CloudDns, &project, &ZoneId::from("zone-a"));
+    assert_eq!((text.status.as_str(), text.mark.as_str()), ("p/zone-a", "p/zone-a"));
+}
+
 /// An account with these zones, and how often they were listed and asked for.
 fn script(zones: &[&str]) -> Arc<Script> {
     Arc::new(Script::with_zones(zones))

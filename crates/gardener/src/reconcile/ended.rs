@@ -11,6 +11,7 @@ use crate::operation::Procedure;
 use crate::queue::Finished;
 use crate::status;
 use crate::types::DnsRecord;
+use crate::zone::ZoneText;
 
 impl Reconciler {
     pub(super) async fn succeed_without_request(&self, record: DnsRecord, task: Task) -> Result<DnsRecord, Break> {
@@ -23,7 +24,7 @@ impl Reconciler {
         &self,
         record: DnsRecord,
         task: Task,
-        zone: Option<&str>,
+        zone: Option<&ZoneText>,
         asked: bool,
     ) -> Result<(), Break> {
         self.tally.attempt(task.0, true);
@@ -46,7 +47,7 @@ impl Reconciler {
         }
         if let Some(zone) = zone.filter(|_| asked) {
             let mut world = self.world();
-            for loser in world.contest.losers(&record.record_name(), zone) {
+            for loser in world.contest.losers(&record.record_name(), &zone.status) {
                 world.look(&loser, true);
             }
         }

@@ -22,7 +22,7 @@ use crate::secret::ProviderKind;
 use crate::sent::{self, SentChanges};
 use crate::status;
 use crate::types::{DnsRecord, FINALIZER};
-use crate::zone::{self, Search};
+use crate::zone::{self, Search, ZoneText};
 
 /// How long the provider is tried before the finalizer of a shoot that is forced to go is removed.
 const FORCED: Duration = Duration::from_mins(1);
@@ -80,8 +80,8 @@ impl Reconciler {
             let found = zone::find(account, record, &name, Search::Trusting).await;
             return match found {
                 Ok(zone) => {
-                    let text = zone::text_of(account.kind, &account.scope, &zone.key.zone);
-                    self.withdraw(record, account, &text).await
+                    let text = ZoneText::of(account.kind, &account.scope, &zone.key.zone);
+                    self.withdraw(record, account, &text.mark).await
                 }
                 Err(OperationFailure::NoZone(_)) => Ok(()),
                 Err(failure) => Err(failure),
@@ -93,7 +93,7 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Takes the records away from one zone, unless they belong to another DNSRecord.
+    /// Takes the records away from one zone, as the mark has it, unless they belong to another DNSRecord.
     pub(super) async fn withdraw(
         &self,
         record: &DnsRecord,
@@ -137,7 +137,8 @@ impl Reconciler {
         }
         let (rival, resource) = (self.rival(record), super::resource(record));
         let place = ChangeTarget { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
-        place.withdraw(&name, rtype, &self.mark_of_former(record, text)).await
+        let text = ZoneText { mark: text.to_owned(), ..ZoneText::of(account.kind, &account.scope, &zone.key.zone) };
+        place.withdraw(&name, rtype, &self.mark_of_former(record, &text)).await
     }
 
     async fn without_finalizer(&self, record: DnsRecord) -> Result<(), Break> {

@@ -11,15 +11,16 @@ use crate::filter::OperationRequest;
 use crate::sent::SentChanges;
 use crate::status;
 use crate::types::{DnsRecord, FINALIZER, OPERATION};
+use crate::zone::ZoneText;
 
 impl Reconciler {
     /// The mark of the zone that the records go into.
-    pub(super) fn mark<'a>(&'a self, record: &'a DnsRecord, zone: &'a str) -> StatusMark<'a> {
+    pub(super) fn mark<'a>(&'a self, record: &'a DnsRecord, zone: &'a ZoneText) -> StatusMark<'a> {
         StatusMark { reconciler: self, record, zone, leaves: false }
     }
 
     /// That of a zone that the records are taken away from.
-    pub(super) fn mark_of_former<'a>(&'a self, record: &'a DnsRecord, zone: &'a str) -> StatusMark<'a> {
+    pub(super) fn mark_of_former<'a>(&'a self, record: &'a DnsRecord, zone: &'a ZoneText) -> StatusMark<'a> {
         StatusMark { leaves: true, ..self.mark(record, zone) }
     }
 
@@ -62,7 +63,7 @@ impl Reconciler {
 pub(super) struct StatusMark<'a> {
     reconciler: &'a Reconciler,
     record: &'a DnsRecord,
-    zone: &'a str,
+    zone: &'a ZoneText,
     /// A zone that is left, and that is named already, is not written again: the object as it was read need not name the zone that
     /// its records are in by now.
     leaves: bool,
@@ -72,11 +73,11 @@ pub(super) struct StatusMark<'a> {
 impl Mark for StatusMark<'_> {
     async fn sending(&self) -> Result<(), OperationFailure> {
         let sent = SentChanges::of(self.record);
-        let is_named = sent.as_ref().is_some_and(|sent| sent.zones().contains(self.zone));
-        if is_named && (self.leaves || self.record.known_zone() == Some(self.zone)) {
+        let is_named = sent.as_ref().is_some_and(|sent| sent.zones().contains(&self.zone.mark));
+        if is_named && (self.leaves || self.record.known_zone() == Some(&self.zone.status)) {
             return Ok(());
         }
-        let mark = sent.unwrap_or_default().with(self.zone);
+        let mark = sent.unwrap_or_default().with(&self.zone.mark);
         let patch = status::marked(self.zone, &mark);
         match self.reconciler.status(self.record, &patch).await {
             Ok(_) | Err(Break::Moved(_)) => Ok(()),

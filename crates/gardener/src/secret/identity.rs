@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::kinds::{CLIENT, SUBSCRIPTION, SpecHints, TENANT, in_project, in_subscription, json_of};
+use super::kinds::{CLIENT, SUBSCRIPTION, SpecHints, TENANT, in_project, in_subscription, json_of, of_zone};
 use super::{Login, SecretValues, WorkloadToken, hex};
 
 /// Where Google exchanges tokens, and where a service account is impersonated.
@@ -71,8 +71,8 @@ impl<'s> Identity<'s> {
     ///
     /// # Errors
     /// Which id is missing.
-    pub(super) fn azure(self, cloud: Option<&str>) -> Result<Login, String> {
-        let subscription = self.needed(SUBSCRIPTION)?;
+    pub(super) fn azure(self, cloud: Option<&str>, wanted: SpecHints<'_>) -> Result<Login, String> {
+        let subscription = of_zone(wanted, self.needed(SUBSCRIPTION)?);
         let file = json!({
             "cloud": cloud,
             "subscriptionId": subscription,

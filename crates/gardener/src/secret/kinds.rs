@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use zonewright_core::catalog::FlagValue;
 
 use super::identity::Identity;
-use super::{Login, SecretValues, ZoneScope};
+use super::{Login, SecretValues, ZoneScope, subscription_of};
 
 /// Region of Route 53 where neither spec nor Secret says one, as with Gardener's own extension.
 const AWS_REGION: &str = "us-west-2";
@@ -80,6 +80,11 @@ impl ProviderKind {
     /// Whether zones of this type are private.
     pub fn is_private(self) -> bool {
         self == Self::AzurePrivateDns
+    }
+
+    /// Whether it is one of Azure's.
+    pub fn is_azure(self) -> bool {
+        matches!(self, Self::AzureDns | Self::AzurePrivateDns)
     }
 
     /// What the provider is built from.
@@ -178,10 +183,10 @@ fn azure(secret: &SecretValues, wanted: SpecHints<'_>) -> Result<Login, String> 
     if secret.first(&["clientSecret", "AZURE_CLIENT_SECRET"]).is_none()
         && let Some(identity) = Identity::of(secret, wanted)?
     {
-        return identity.azure(cloud);
+        return identity.azure(cloud, wanted);
     }
     let needed = |keys: &[&str]| secret.needed(keys).map(|value| value.expose_secret().to_owned());
-    let subscription = needed(SUBSCRIPTION)?;
+    let subscription = of_zone(wanted, needed(SUBSCRIPTION)?);
     let file = json!({
         "cloud": cloud,
         "subscriptionId": subscription,
@@ -195,6 +200,11 @@ fn azure(secret: &SecretValues, wanted: SpecHints<'_>) -> Result<Login, String> 
 pub(super) const SUBSCRIPTION: &[&str] = &["subscriptionID", "AZURE_SUBSCRIPTION_ID"];
 pub(super) const TENANT: &[&str] = &["tenantID", "AZURE_TENANT_ID"];
 pub(super) const CLIENT: &[&str] = &["clientID", "AZURE_CLIENT_ID"];
+
+/// The subscription in which zones are looked for: a zone of another one is named with it.
+pub(super) fn of_zone(wanted: SpecHints<'_>, own: String) -> String {
+    wanted.zone.and_then(subscription_of).filter(|named| !named.eq_ignore_ascii_case(&own)).map_or(own, str::to_owned)
+}
 
 /// A login at Azure by this `azure.json`, for the zones of all resource groups.
 pub(super) fn in_subscription(file: &Value, subscription: String) -> Login {

@@ -229,6 +229,27 @@ fn what_is_missing_is_named_and_no_value_is_shown() {
     check(ProviderKind::Rfc2136, &["Server=ns", "Zone=z"], &["tsigKeyName or TSIGKeyName"]);
 }
 
+/// A zone is named with its subscription, as one of Google is with its project.
+#[test]
+fn the_subscription_of_the_zone_counts_before_that_of_the_secret() {
+    let principal = ["subscriptionID=own", "tenantID=t", "clientID=c", "clientSecret=x"];
+    let identity = ["token=t0ken", "subscriptionID=own", "tenantID=t", "clientID=c"];
+    for pairs in [principal, identity] {
+        for (zone, expected) in [
+            (None, "own"),
+            (Some("rg/example.com"), "own"),
+            (Some("subscriptions/other"), "own"),
+            (Some("/subscriptions//resourceGroups/rg"), "own"),
+            (Some("/Subscriptions/OWN/resourceGroups/rg/providers/microsoft.network/dnszones/x.y"), "own"),
+            (Some(" /subscriptions/other/resourcegroups/rg/providers/microsoft.network/dnszones/x.y"), "other"),
+        ] {
+            let wanted = SpecHints { zone, ..federated("ns/a") };
+            let login = ProviderKind::AzureDns.login(&values(&pairs), wanted).unwrap();
+            assert_eq!(login.scope, ZoneScope::Subscription(expected.to_owned()), "{zone:?}");
+        }
+    }
+}
+
 #[test]
 fn another_secret_is_another_account_and_the_same_is_the_same() {
     let id = |kind: ProviderKind, pairs: &[&str]| kind.login(&values(pairs), NOTHING).unwrap().id(kind);

@@ -1,6 +1,7 @@
 //! Zones that the object's mark names, and that the present spec or Secret lead away from.
 
 use zonewright_cluster::PatchTarget;
+use zonewright_fakes::azure;
 use zonewright_fakes::cloudflare::{Permission, Plan};
 
 use super::super::seed::Seed;
@@ -29,6 +30,64 @@ async fn a_zone_of_the_mark_is_that_of_its_own_project() {
             }
             assert_eq!((site.addresses(), site.addresses_in(&there)), (0, 1), "deleted: {deleted}");
         }
+    })
+    .await;
+}
+
+/// Two subscriptions of Azure have a zone of the same group and name each, and the status writes both in the same way.
+#[tokio::test]
+async fn a_zone_of_the_mark_is_that_of_its_own_subscription() {
+    hurried(FASTER, async {
+        for deleted in [false, true] {
+            let site = Site::new(Cloud::Azure, PATIENT);
+            let (service, here) = site.azure();
+            let there = service.add_zone(azure::Kind::Public, "sub-2", "shop", "shop.test");
+            site.create("dns", "a", "web A 192.0.2.1");
+            let _working = working(&site.seed);
+            until("created", || site.seed.is_done("a")).await;
+            let marked = || site.seed.status("a")["providerStatus"]["zones"].clone();
+            assert_eq!((site.addresses(), marked()), (1, json!([here.to_ascii_lowercase()])));
+            site.secret_with("dns", "subscriptionID", "sub-2");
+            if deleted {
+                let set = azure::RecordSet::new("web", "A", 120, vec![json!({ "ipv4Address": "192.0.2.1" })]);
+                service.put(&there, set);
+                site.deletes("a");
+                until("deleted", || site.seed.is_gone("a")).await;
+            } else {
+                site.seed.asks("a", "reconcile", &json!({}));
+                until("moved", || site.seed.is_done("a")).await;
+                assert_eq!(site.seed.status("a")["zone"], "shop/shop.test", "in Gardener's form");
+                assert_eq!(marked(), json!([there.to_ascii_lowercase()]));
+            }
+            assert_eq!((site.addresses(), site.addresses_in(&there)), (0, 1), "deleted: {deleted}");
+        }
+    })
+    .await;
+}
+
+/// A mark of before names the group alone: it is the zone that the records are in.
+#[tokio::test]
+async fn a_mark_without_the_subscription_is_of_the_present_one() {
+    hurried(FASTER, async {
+        let site = Site::new(Cloud::Azure, PATIENT);
+        site.create("dns", "a", "web A 192.0.2.1");
+        let _working = working(&site.seed);
+        until("created", || site.seed.is_done("a")).await;
+        let former = || {
+            let mark = SentChanges::to(["shop/shop.test".to_owned()]).to_value();
+            let patch = json!({ "status": { "providerStatus": mark } });
+            site.seed.api.change(&Seed::name("a"), PatchTarget::Status, &patch).unwrap();
+        };
+        former();
+        site.seed.asks("a", "reconcile", &json!({}));
+        until("reconciled", || site.seed.is_done("a")).await;
+        let (_, here) = site.azure();
+        let marked = site.seed.status("a")["providerStatus"]["zones"].clone();
+        assert_eq!((site.addresses(), marked), (1, json!([here.to_ascii_lowercase()])));
+        former();
+        site.deletes("a");
+        until("deleted", || site.seed.is_gone("a")).await;
+        assert_eq!(site.addresses(), 0);
     })
     .await;
 }

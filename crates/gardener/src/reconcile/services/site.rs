@@ -180,15 +180,21 @@ impl Service {
         }
     }
 
-    /// How many addresses stand in the zone.
-    fn addresses(&self) -> usize {
+    /// How many addresses stand in a zone.
+    fn addresses_in(&self, zone: &str) -> usize {
         let count = |kinds: Vec<String>| kinds.iter().filter(|kind| ["A", "AAAA"].contains(&kind.as_str())).count();
         count(match self {
-            Self::Aws(service, zone) => service.sets(zone).into_iter().map(|set| set.kind).collect(),
-            Self::Google(service, zone) => service.sets(zone).into_iter().map(|set| set.kind).collect(),
-            Self::Azure(service, zone) => service.sets(zone).into_iter().map(|set| set.kind).collect(),
-            Self::Cloudflare(service, zone) => service.records(zone).into_iter().map(|record| record.kind).collect(),
+            Self::Aws(service, _) => service.sets(zone).into_iter().map(|set| set.kind).collect(),
+            Self::Google(service, _) => service.sets(zone).into_iter().map(|set| set.kind).collect(),
+            Self::Azure(service, _) => service.sets(zone).into_iter().map(|set| set.kind).collect(),
+            Self::Cloudflare(service, _) => service.records(zone).into_iter().map(|record| record.kind).collect(),
         })
+    }
+
+    /// The same of the zone that it started with.
+    fn addresses(&self) -> usize {
+        let (Self::Aws(_, zone) | Self::Google(_, zone) | Self::Azure(_, zone) | Self::Cloudflare(_, zone)) = self;
+        self.addresses_in(zone)
     }
 }
 
@@ -246,10 +252,16 @@ impl Site {
         self.seed.change(name, &json!({ "spec": { "type": self.cloud.kind().as_str() } }));
     }
 
+    /// A Secret with the credentials of the account, but for the value of this key.
+    pub(super) fn secret_with(&self, name: &str, key: &str, value: &str) {
+        let mut data = self.cloud.secret();
+        data[key] = json!(STANDARD.encode(value));
+        self.seed.api.secrets.lock().unwrap().insert(name.to_owned(), data);
+    }
+
     /// A Secret with this token of Cloudflare.
     pub(super) fn token(&self, secret: &str, token: &str) {
-        let data = json!({ "apiToken": STANDARD.encode(token) });
-        self.seed.api.secrets.lock().unwrap().insert(secret.to_owned(), data);
+        self.secret_with(secret, "apiToken", token);
     }
 
     /// The service at Cloudflare, and its zone.
@@ -268,15 +280,21 @@ impl Site {
         self.google().add_zone(project, "shop", "shop.test.", clouddns::Kind::Public)
     }
 
+    /// The service at Azure, and its zone.
+    pub(super) fn azure(&self) -> (&AzureDns, &str) {
+        let Service::Azure(service, zone) = self.service() else { panic!("the test is of another service") };
+        (service, zone)
+    }
+
     /// Puts an address of somebody else's into a zone of Google.
     pub(super) fn put_address(&self, zone: &str, host: &str) {
         let set = clouddns::RecordSet::new(&format!("{host}.{ZONE}."), "A", 120, &["192.0.2.1"]);
         self.google().put(zone, set);
     }
 
-    /// How many addresses stand in this zone of Google.
+    /// How many addresses stand in this zone of the service.
     pub(super) fn addresses_in(&self, zone: &str) -> usize {
-        self.google().sets(zone).iter().filter(|set| set.kind == "A").count()
+        self.service().addresses_in(zone)
     }
 
     /// Deletes an object, whose status of now the watch has reported before.
