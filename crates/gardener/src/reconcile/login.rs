@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use zonewright_core::{Error, Zone};
+use zonewright_core::zone::ZoneId;
+use zonewright_core::{Error, ErrorKind, Zone};
 
 use super::{Break, Reconciler};
 use crate::accounts::ProviderAccount;
@@ -37,7 +38,8 @@ impl Reconciler {
     }
 
     /// A zone that may hold records of the object, with the account that looks where it is, if that is another one than that of the
-    /// present spec. `None` where there is no such zone; credentials that may not see it are an error.
+    /// present spec. `None` where there is no such zone; credentials that may not see it are an error, as is a subscription that is not
+    /// found.
     pub(super) async fn zone_sent_to(
         &self,
         record: &DnsRecord,
@@ -49,6 +51,9 @@ impl Reconciler {
         let id = zone::id_of(there.kind, &there.scope, text);
         if let Some(zone) = there.zone(&id).await.map_err(OperationFailure::Provider)? {
             return Ok(Some((other, zone)));
+        }
+        if there.kind.is_azure() {
+            return Ok(listed_at_azure(there, &id, text).await?.map(|zone| (other, zone)));
         }
         if there.kind != ProviderKind::Cloudflare {
             return Ok(None);
@@ -136,5 +141,20 @@ impl Reconciler {
             Err(problem) => return Ok(Err(OperationFailure::Configuration(format!("{place}: {problem}")))),
         };
         Ok(self.accounts.account(kind, login).await)
+    }
+}
+
+/// A zone that Azure has not found, if a list of its subscription has it.
+///
+/// "Not found" is said of a zone, of its resource group, which takes its zones along where it goes, and of the subscription: a subscription
+/// that the caller has no right to know is not found either. The list is answered in the first two cases, and in the third it is not.
+async fn listed_at_azure(account: &ProviderAccount, id: &ZoneId, text: &str) -> Result<Option<Zone>, OperationFailure> {
+    match account.zones(true).await {
+        Ok((zones, _)) => Ok(zones.into_iter().find(|zone| zone.key.zone == *id)),
+        Err(error) if error.kind == ErrorKind::NotFound => {
+            let text = format!("whether zone {text} is gone is not known: {}", error.chain());
+            Err(OperationFailure::Configuration(text))
+        }
+        Err(error) => Err(OperationFailure::Provider(error)),
     }
 }

@@ -111,13 +111,17 @@ impl Reconciler {
             Err(failure) => return Err(failure),
         }
         let Some((other, zone)) = self.zone_sent_to(record, account, text).await? else { return Ok(()) };
-        let account = other.as_deref().unwrap_or(account);
+        let there = other.as_deref().unwrap_or(account);
         let id = zone.key.zone.clone();
-        let done = self.take_away(record, account, (Former { zone, name }, rtype), text).await;
+        let done = self.take_away(record, there, (Former { zone, name }, rtype), text).await;
         match done {
             // The zone is gone, and the records with it.
             Err(OperationFailure::Provider(error)) if error.kind == ErrorKind::NotFound => {
-                account.forget(&id);
+                there.forget(&id);
+                // Azure says so of a subscription too.
+                if there.kind.is_azure() && self.zone_sent_to(record, account, text).await?.is_some() {
+                    return Err(OperationFailure::Provider(error));
+                }
                 Ok(())
             }
             done => done,

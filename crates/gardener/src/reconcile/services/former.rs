@@ -92,6 +92,39 @@ async fn a_mark_without_the_subscription_is_of_the_present_one() {
     .await;
 }
 
+/// A subscription is not found where it is another tenant's, too: that says nothing of the zones in it.
+#[tokio::test]
+async fn a_deletion_waits_where_azure_does_not_find_the_subscription() {
+    hurried(FASTER, async {
+        // Also where another controller worked on the object, whose zone is in the subscription of the Secret.
+        for marked in [true, false] {
+            let site = Site::new(Cloud::Azure, PATIENT);
+            site.create("dns", "a", "web A 192.0.2.1");
+            let _working = working(&site.seed);
+            until("created", || site.seed.is_done("a")).await;
+            let (_, here) = site.azure();
+            let elsewhere = here.to_ascii_lowercase().replace("sub-1", "sub-9");
+            let mark = SentChanges::to([elsewhere.clone()]).to_value();
+            let patch = json!({ "status": { "providerStatus": if marked { mark } else { json!(null) } } });
+            site.seed.api.change(&Seed::name("a"), PatchTarget::Status, &patch).unwrap();
+            if !marked {
+                site.secret_with("dns", "subscriptionID", "sub-9");
+            }
+            site.deletes("a");
+            until("an answer", || site.seed.is_gone("a") || site.seed.says("a").starts_with("Delete Error")).await;
+            assert!(!site.seed.is_gone("a"), "marked: {marked}: the record stands: {}", site.addresses());
+            assert_eq!(site.seed.says("a"), "Delete Error", "{:#}", site.seed.status("a"));
+            let said = site.seed.status("a")["lastError"]["description"].to_string();
+            let zone = if marked { elsewhere.as_str() } else { "shop/shop.test" };
+            assert!(said.contains(zone) && said.contains("SubscriptionNotFound"), "{said}");
+            // The subscription is there after all, and the group with its zones is not.
+            site.azure().0.add_zone(azure::Kind::Public, "sub-9", "other", "other.test");
+            until("deleted", || site.seed.is_gone("a")).await;
+        }
+    })
+    .await;
+}
+
 /// A token that sees another zone only is shown a list without the record's zone, as one is where the zone is gone.
 #[tokio::test]
 async fn a_deletion_waits_where_the_token_may_not_see_the_zone() {
@@ -129,15 +162,22 @@ async fn a_deletion_waits_where_the_token_may_not_see_the_zone() {
 #[tokio::test]
 async fn a_deletion_ends_where_the_service_has_no_such_zone() {
     hurried(FASTER, async {
-        let site = Site::new(Cloud::Cloudflare, PATIENT);
-        site.create("dns", "a", "web A 192.0.2.1");
-        let _working = working(&site.seed);
-        until("created", || site.seed.is_done("a")).await;
-        let (service, zone) = site.cloudflare();
-        service.add_zone("other.test", Plan::Free);
-        service.drop_zone(zone);
-        site.deletes("a");
-        until("deleted", || site.seed.is_gone("a")).await;
+        for cloud in [Cloud::Cloudflare, Cloud::Azure] {
+            let site = Site::new(cloud, PATIENT);
+            site.create("dns", "a", "web A 192.0.2.1");
+            let _working = working(&site.seed);
+            until("created", || site.seed.is_done("a")).await;
+            if cloud == Cloud::Azure {
+                let (service, zone) = site.azure();
+                service.drop_zone(zone);
+            } else {
+                let (service, zone) = site.cloudflare();
+                service.add_zone("other.test", Plan::Free);
+                service.drop_zone(zone);
+            }
+            site.deletes("a");
+            until("deleted", || site.seed.is_gone("a")).await;
+        }
     })
     .await;
 }
