@@ -33,8 +33,21 @@ pub enum OperationFailure {
     Held(String),
     /// The provider failed or refused the change.
     Provider(Error),
+    /// Records may still stand in zones from which they were to be taken.
+    LeftBehind(LeftBehind),
     /// The API server of the cluster.
     Cluster(Error),
+}
+
+/// Why records may still stand in zones from which they were to be taken.
+#[derive(Debug, Clone)]
+pub struct LeftBehind {
+    /// The sentence: which record, where, and why.
+    pub text: String,
+    /// What the first of these zones met.
+    pub cause: Box<OperationFailure>,
+    /// Whether the record stands where it belongs now, so that nothing but what is left behind is wrong.
+    pub is_published: bool,
 }
 
 impl OperationFailure {
@@ -44,6 +57,9 @@ impl OperationFailure {
             Self::NoSecret(_) => &[RETRYABLE],
             Self::Configuration(_) | Self::NoZone(_) | Self::Contested(_) | Self::Held(_) => &[CONFIGURATION],
             Self::Provider(error) => of_provider(error),
+            // No reason to stop the shoot.
+            Self::LeftBehind(left) if left.is_published && !left.cause.codes().is_empty() => &[RETRYABLE],
+            Self::LeftBehind(left) => left.cause.codes(),
             Self::Cluster(_) => &[],
         }
     }
@@ -57,6 +73,8 @@ impl OperationFailure {
             Self::Contested(_) => Some("RecordContested"),
             Self::Held(_) => Some("ForeignRecord"),
             Self::Provider(_) => Some("ProviderFailed"),
+            Self::LeftBehind(left) if left.is_published => Some("RecordLeftBehind"),
+            Self::LeftBehind(left) => left.cause.reason(),
             Self::Cluster(_) => None,
         }
     }
@@ -69,6 +87,7 @@ impl OperationFailure {
             | Self::NoZone(text)
             | Self::Contested(text)
             | Self::Held(text) => text.clone(),
+            Self::LeftBehind(left) => left.text.clone(),
             Self::Provider(error) | Self::Cluster(error) => error.chain(),
         }
     }
@@ -84,6 +103,7 @@ impl OperationFailure {
             Self::Provider(error) if of_provider(error).is_empty() => after(error, Duration::from_secs(1)),
             Self::Cluster(error) => after(error, Duration::from_secs(1)),
             Self::NoSecret(_) => Duration::from_secs(5),
+            Self::LeftBehind(left) => left.cause.least_pause(),
             _ => WHEN_WRONG,
         }
     }
@@ -154,6 +174,20 @@ mod tests {
         assert_eq!(OperationFailure::Contested(String::new()).codes(), ["ERR_CONFIGURATION_PROBLEM"]);
         // It may be written a moment after the object.
         assert_eq!(OperationFailure::NoSecret(String::new()).codes(), ["ERR_RETRYABLE_CONFIGURATION_PROBLEM"]);
+    }
+
+    /// The record stands as it is wanted: Gardener goes on trying, and does not stop the shoot.
+    #[test]
+    fn what_is_left_behind_does_not_stop_a_shoot_whose_record_stands() {
+        let codes = |cause: OperationFailure, is_published: bool| {
+            let left = LeftBehind { text: String::new(), cause: Box::new(cause), is_published };
+            OperationFailure::LeftBehind(left).codes()
+        };
+        assert_eq!(codes(provider(ErrorKind::Unauthorized), true), ["ERR_RETRYABLE_CONFIGURATION_PROBLEM"]);
+        assert_eq!(codes(provider(ErrorKind::Unauthorized), false), ["ERR_INFRA_UNAUTHORIZED"]);
+        for is_published in [false, true] {
+            assert!(codes(provider(ErrorKind::Timeout), is_published).is_empty(), "it passes");
+        }
     }
 
     #[test]

@@ -12,7 +12,9 @@
 //! | the change in the zone | |
 //! | status `Succeeded` or `Error` | |
 //! | annotation `migrate` or `restore` goes; the finalizer, after a deletion | whoever waits has seen the status |
+//! | annotation `abandon-zone` goes | the mark names the zones no more that it gave up |
 
+mod abandon;
 mod ended;
 mod login;
 mod remove;
@@ -28,6 +30,8 @@ use zonewright_core::endpoint::Reporter;
 use zonewright_core::registry::Registry;
 use zonewright_core::zone::ZoneId;
 use zonewright_core::{DnsName, Error, ErrorKind, Zone};
+
+use abandon::Withdrawal;
 
 use crate::accounts::{ProviderAccount, ProviderAccounts};
 use crate::apply::ChangeTarget;
@@ -152,7 +156,8 @@ impl Reconciler {
         };
         match done {
             Ok(zone) => {
-                self.succeed(record, task, Some(&zone), announced).await?;
+                let record = self.succeed(record, task, Some(&zone), announced).await?;
+                self.without_abandoned_zones(record).await?;
                 Ok(Finished::Done)
             }
             Err(failure) => self.fail(&record, task, &failure, announced).await,
@@ -180,7 +185,7 @@ impl Reconciler {
             let place = ChangeTarget { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
             match place.bring(&endpoint, IpStack::of(record), &mark).await {
                 Ok(()) => {
-                    self.leave_former(record, account, &zone.key.zone).await?;
+                    self.leave_former(record, account, (&zone.key.zone, &text)).await?;
                     return Ok(text);
                 }
                 // The zone that was trusted is gone: another one may hold the name now.
@@ -197,20 +202,21 @@ impl Reconciler {
         }
     }
 
-    /// Takes the records away from zones in which they were before `spec.zone` named another one.
+    /// Takes the records away from zones in which they were before `spec.zone` named another one. They stand in the present one by now.
     async fn leave_former(
         &self,
         record: &DnsRecord,
         account: &ProviderAccount,
-        present: &ZoneId,
+        (id, present): (&ZoneId, &ZoneText),
     ) -> Result<(), OperationFailure> {
         let former = SentChanges::of(record).unwrap_or_default();
-        let is_present = |zone: &str| zone::id_of(account.kind, &account.scope, zone) == *present;
+        let is_present = |zone: &str| zone::id_of(account.kind, &account.scope, zone) == *id;
+        let mut withdrawal = Withdrawal::default();
         for zone in former.zones().iter().filter(|zone| !is_present(zone)) {
             info!(object = %record.record_name(), zone, "the records are in another zone now");
-            self.withdraw(record, account, zone).await?;
+            withdrawal.add(zone, self.withdraw(record, account, zone).await)?;
         }
-        Ok(())
+        self.conclude(record, &withdrawal, Some(&present.mark))
     }
 
     /// Whether another DNSRecord has the name in a zone that is there, where no registry says whose it is.

@@ -141,7 +141,12 @@ pub fn success_is_new(record: &DnsRecord, zone: Option<&ZoneText>) -> bool {
     record.last().is_none_or(|(_, state)| state != "Succeeded")
         || record.metadata.generation != record.status.observed_generation
         || record.status.last_error.is_some()
-        || zone.is_some_and(|zone| record.known_zone() != Some(&zone.status))
+        || zone.is_some_and(|zone| record.known_zone() != Some(&zone.status) || marks_others(record, zone))
+}
+
+/// Whether the mark names zones that the records have left.
+fn marks_others(record: &DnsRecord, zone: &ZoneText) -> bool {
+    SentChanges::of(record).is_some_and(|sent| sent.zones().iter().any(|marked| *marked != zone.mark))
 }
 
 /// Whether an error says something that the status does not.

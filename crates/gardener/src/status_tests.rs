@@ -157,6 +157,9 @@ fn an_attempt_that_shows_nothing_new_writes_nothing() {
     before.status.zone = Some("Z1".to_owned());
     assert!(!success_is_new(&before, Some(&zone("Z1", "p/Z1"))));
     assert!(success_is_new(&before, Some(&zone("Z2", "p/Z2"))) && success_is_new(&record("Reconcile Error"), None));
+    before.status.provider_status = Some(SentChanges::default().with("p/Z1").to_value());
+    assert!(!success_is_new(&before, Some(&zone("Z1", "p/Z1"))));
+    assert!(success_is_new(&before, Some(&zone("Z1", "q/Z1"))), "it names a zone that was left");
     let mut before = record("Reconcile Error");
     let description = "Error reconciling DNSRecord: x".to_owned();
     before.status.last_error = Some(LastError { description, codes: vec!["A".to_owned()], at: None });

@@ -21,6 +21,8 @@ pub const OPERATION: &str = "gardener.cloud/operation";
 pub const TIMESTAMP: &str = "gardener.cloud/timestamp";
 /// Address families of an alias: `ipv4`, `ipv6`, `dual-stack`.
 pub const IP_STACK: &str = "dns.gardener.cloud/ip-stack";
+/// Gives up zones in which records of the object may still stand, by their names in the mark, with commas between them.
+pub const ABANDON: &str = "zonewright.dev/abandon-zone";
 /// On a Shoot: delete whatever the infrastructure says.
 const FORCE_DELETION: &str = "confirmation.gardener.cloud/force-deletion";
 /// The namespace of seeds and gardens, whose records belong to no shoot.
@@ -211,6 +213,12 @@ impl DnsRecord {
         self.metadata.annotations.get(key).map(String::as_str)
     }
 
+    /// The zones that its owner gives up, as [`ABANDON`] names them.
+    pub fn abandoned_zones(&self) -> impl Iterator<Item = &str> {
+        let named = self.annotation(ABANDON).unwrap_or_default();
+        named.split(',').map(str::trim).filter(|zone| !zone.is_empty())
+    }
+
     /// Whether our finalizer is set.
     pub fn has_finalizer(&self) -> bool {
         self.metadata.finalizers.iter().any(|known| known == FINALIZER)
@@ -341,6 +349,16 @@ mod tests {
         assert_eq!(record.secret(), SecretRef { name: "s".to_owned(), namespace: "shoot--x".to_owned() });
         assert_eq!((record.last(), record.created(), record.stated_zone()), (None, None, None));
         assert!(!record.is_deleting() && !record.has_finalizer() && !record.is_migrated());
+    }
+
+    #[test]
+    fn zones_that_are_given_up_are_named_one_by_one() {
+        let mut record = DnsRecord::default();
+        assert_eq!(record.abandoned_zones().count(), 0);
+        for (text, expected) in [("Z1", &["Z1"][..]), (" Z1 ,, p/z2, ", &["Z1", "p/z2"]), ("", &[]), (" , ", &[])] {
+            record.metadata.annotations.insert(ABANDON.to_owned(), text.to_owned());
+            assert_eq!(record.abandoned_zones().collect::<Vec<_>>(), expected, "{text:?}");
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl Reconciler {
         task: Task,
         zone: Option<&ZoneText>,
         asked: bool,
-    ) -> Result<(), Break> {
+    ) -> Result<DnsRecord, Break> {
         self.tally.attempt(task.0, true);
         let mut record = record;
         if asked || status::success_is_new(&record, zone) {
@@ -43,7 +43,7 @@ impl Reconciler {
             debug!(object = %record.record_name(), operation = task.0.as_str(), "succeeded");
         }
         if OperationRequest::of(&record) == OperationRequest::Restore {
-            self.without_request(record.clone()).await?;
+            record = self.without_request(record).await?;
         }
         if let Some(zone) = zone.filter(|_| asked) {
             let mut world = self.world();
@@ -51,7 +51,7 @@ impl Reconciler {
                 world.look(&loser, true);
             }
         }
-        Ok(())
+        Ok(record)
     }
 
     /// Writes the error, if it says anything new or was asked for. An error of that write counts for nothing.
@@ -82,6 +82,7 @@ impl Reconciler {
 /// A deletion without its Secret says nothing of the configuration: the Secret may go first.
 fn codes(task: Task, failure: &OperationFailure) -> &'static [&'static str] {
     match (task.1, failure) {
+        (Procedure::Delete, OperationFailure::LeftBehind(left)) => codes(task, &left.cause),
         (Procedure::Delete, OperationFailure::NoSecret(_) | OperationFailure::Configuration(_)) => &[],
         _ => failure.codes(),
     }

@@ -3,7 +3,7 @@
 //! What must hold: the provider is asked wherever changes may ever have been sent; a record that belongs to another DNSRecord
 //! stays; a zone that was sent to is asked for where it is, wherever the present spec leads; where the service says that it is gone
 //! there is nothing left to take away, and where it refuses the credentials it says nothing of the sort; a shoot that is forced to go
-//! is not held up by its provider.
+//! is not held up by its provider, and no object by a zone that its owner gives up.
 
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use serde_json::json;
 use tracing::{debug, info, warn};
 use zonewright_core::{ErrorKind, RecordType};
 
+use super::abandon::Withdrawal;
 use super::{Break, Former, Reconciler, Task};
 use crate::accounts::ProviderAccount;
 use crate::apply::ChangeTarget;
@@ -53,6 +54,7 @@ impl Reconciler {
                 taken.unwrap_or_else(|_| Err(OperationFailure::Configuration("no answer in time".to_owned())))
             }
             Ok(account) => self.withdraw_all(&record, &account).await,
+            Err(failure) if self.gives_up_all(&record, &zones_sent_to(&record), &failure) => Ok(()),
             Err(failure) => Err(failure),
         };
         if let (Err(failure), true) = (&done, home.is_forced()) {
@@ -70,27 +72,40 @@ impl Reconciler {
 
     /// Takes the records away from every zone in which they may stand.
     async fn withdraw_all(&self, record: &DnsRecord, account: &ProviderAccount) -> Result<(), OperationFailure> {
-        let Some(sent) = SentChanges::of(record) else {
-            // Another controller worked on it: the zone is what spec and status say, or has to be found.
-            let Ok((name, _)) = convert::key(record) else { return Ok(()) };
-            if let Some(text) = record.stated_zone().or(record.known_zone()) {
-                // A search says nothing of a zone that the credentials may not see.
-                self.zone_sent_to(record, account, text).await?;
-            }
-            let found = zone::find(account, record, &name, Search::Trusting).await;
-            return match found {
-                Ok(zone) => {
-                    let text = ZoneText::of(account.kind, &account.scope, &zone.key.zone);
-                    self.withdraw(record, account, &text.mark).await
+        let mut withdrawal = Withdrawal::default();
+        match SentChanges::of(record) {
+            Some(sent) => {
+                for zone in sent.zones() {
+                    withdrawal.add(zone, self.withdraw(record, account, zone).await)?;
                 }
-                Err(OperationFailure::NoZone(_)) => Ok(()),
-                Err(failure) => Err(failure),
-            };
-        };
-        for zone in sent.zones() {
-            self.withdraw(record, account, zone).await?;
+            }
+            None => self.withdraw_unmarked(record, account, &mut withdrawal).await?,
         }
-        Ok(())
+        self.conclude(record, &withdrawal, None)
+    }
+
+    /// The same where another controller worked on the object: the zone is what spec and status say, or has to be found.
+    async fn withdraw_unmarked(
+        &self,
+        record: &DnsRecord,
+        account: &ProviderAccount,
+        withdrawal: &mut Withdrawal,
+    ) -> Result<(), OperationFailure> {
+        let Ok((name, _)) = convert::key(record) else { return Ok(()) };
+        for text in zones_sent_to(record) {
+            // A search says nothing of a zone that the credentials may not see.
+            if let Err(failure) = self.zone_sent_to(record, account, &text).await {
+                return withdrawal.add(&text, Err(failure));
+            }
+        }
+        match zone::find(account, record, &name, Search::Trusting).await {
+            Ok(zone) => {
+                let text = ZoneText::of(account.kind, &account.scope, &zone.key.zone).mark;
+                withdrawal.add(&text, self.withdraw(record, account, &text).await)
+            }
+            Err(OperationFailure::NoZone(_)) => Ok(()),
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Takes the records away from one zone, as the mark has it, unless they belong to another DNSRecord.
@@ -149,5 +164,13 @@ impl Reconciler {
         let mut finalizers = record.metadata.finalizers.clone();
         finalizers.retain(|known| known != FINALIZER);
         self.object(&record, &json!({ "metadata": { "finalizers": finalizers } })).await.map(drop)
+    }
+}
+
+/// The zones in which records of the object may stand: those of the mark, or what spec or status say where there is none.
+fn zones_sent_to(record: &DnsRecord) -> Vec<String> {
+    match SentChanges::of(record) {
+        Some(sent) => sent.zones().iter().cloned().collect(),
+        None => record.stated_zone().or(record.known_zone()).map(str::to_owned).into_iter().collect(),
     }
 }

@@ -15,6 +15,7 @@ use zonewright_core::{RecordSet, Result};
 use super::*;
 use crate::accounts::Backend;
 use crate::testing::Script;
+use crate::types::ABANDON;
 
 /// A server that holds every zone of the script, by a provider that has these.
 struct Narrow {
@@ -126,4 +127,28 @@ async fn only_the_word_of_the_server_makes_a_zone_of_the_mark_gone() {
     seed.script.drop_zone("example.com");
     seed.settles().await;
     assert!(seed.is_gone("a"));
+}
+
+/// A server that does not serve the zone any more refuses, as one does that does not know the key.
+#[tokio::test(start_paused = true)]
+async fn a_zone_that_its_server_refuses_for_ever_is_given_up_by_its_name() {
+    for secret in [true, false] {
+        let seed = site().await;
+        seed.script.unreadable(Some(ErrorKind::Unauthorized));
+        // Without the Secret no server can be asked.
+        *seed.api.secret.lock().unwrap() = secret;
+        seed.deletes("a");
+        assert!(seed.works().await);
+        let names = |zone: &str| {
+            seed.change("a", &json!({ "metadata": { "annotations": { ABANDON: zone } } }));
+        };
+        names("com");
+        assert!(seed.works().await);
+        assert!(!seed.is_gone("a") && seed.says("a").starts_with("Delete Error"), "Secret: {secret}");
+        names("example.com");
+        assert!(seed.works().await);
+        assert!(seed.is_gone("a"), "Secret: {secret}: {:#}", seed.status("a"));
+        assert_eq!(seed.script.shown(), [SHOWN], "it was not reached");
+        assert!(seed.api.events.lock().unwrap().contains(&"a ZoneAbandoned".to_owned()), "Secret: {secret}");
+    }
 }

@@ -10,7 +10,7 @@ use crate::failure::OperationFailure;
 use crate::filter::OperationRequest;
 use crate::sent::SentChanges;
 use crate::status;
-use crate::types::{DnsRecord, FINALIZER, OPERATION};
+use crate::types::{ABANDON, DnsRecord, FINALIZER, OPERATION};
 use crate::zone::ZoneText;
 
 impl Reconciler {
@@ -44,6 +44,14 @@ impl Reconciler {
             return Ok(record);
         }
         self.object(&record, &json!({ "metadata": { "annotations": { OPERATION: null } } })).await
+    }
+
+    /// Takes off the annotation that gives zones up: what it was for is done, and it must not count for the same zones later.
+    pub(super) async fn without_abandoned_zones(&self, record: DnsRecord) -> Result<DnsRecord, Break> {
+        if record.annotation(ABANDON).is_none() {
+            return Ok(record);
+        }
+        self.object(&record, &json!({ "metadata": { "annotations": { ABANDON: null } } })).await
     }
 
     /// Changes an object as it was read, and in no other version.

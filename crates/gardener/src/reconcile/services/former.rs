@@ -6,6 +6,109 @@ use zonewright_fakes::cloudflare::{Permission, Plan};
 
 use super::super::seed::Seed;
 use super::*;
+use crate::types::ABANDON;
+
+/// The key of another account at Amazon.
+const OTHER_KEY: &str = "AKIDOTHER";
+const OTHER_ACCOUNT: &str = "000000000002";
+
+/// An object whose zone and Secret have moved to another account, whose key may not see the former zone; with that zone.
+async fn moved_to_another_account() -> (Site, Working, String) {
+    let site = Site::new(Cloud::Aws, PATIENT);
+    let (service, _) = site.aws();
+    service.allow_key(OTHER_KEY, OTHER_ACCOUNT);
+    let there = service.add_zone(OTHER_ACCOUNT, "shop.test", false, &[]);
+    site.create("dns", "a", "web A 192.0.2.1");
+    let working = working(&site.seed);
+    until("created", || site.seed.is_done("a")).await;
+    site.secret_with("dns", "accessKeyID", OTHER_KEY);
+    site.seed.asks("a", "reconcile", &json!({ "zone": there }));
+    until("an answer", || site.seed.says("a").starts_with("Reconcile Error")).await;
+    (site, working, there)
+}
+
+/// What cannot be taken away keeps nothing from being published, and is no reason to stop the shoot.
+#[tokio::test]
+async fn a_former_zone_out_of_reach_is_named_until_its_owner_gives_it_up() {
+    hurried(FASTER, async {
+        let (site, _working, there) = moved_to_another_account().await;
+        let here = site.aws().1.to_owned();
+        let marked = || site.seed.status("a")["providerStatus"]["zones"].as_array().map_or(0, Vec::len);
+        assert_eq!((site.addresses(), site.addresses_in(&there), marked()), (1, 1, 2));
+        assert_eq!(site.seed.status("a")["zone"], json!(there));
+        assert_eq!(site.seed.says("a"), "Reconcile Error ERR_RETRYABLE_CONFIGURATION_PROBLEM");
+        assert!(site.reported("a RecordLeftBehind"));
+        let error = site.error("a");
+        for part in ["web.shop.test A", &there, "may still stand", &here, "AccessDenied", ABANDON] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        // It has to be that very zone.
+        let below = here[..here.len() - 1].to_owned();
+        for wrong in ["ZWRONG", &format!("{here}X"), &below, &there] {
+            site.gives_up("a", wrong);
+            until("the wrong name is reported", || site.error("a").contains(&format!("{ABANDON} names {wrong}, ")))
+                .await;
+            assert!(!site.reported("a ZoneAbandoned") && marked() == 2, "{wrong}");
+        }
+        site.gives_up("a", &here);
+        let named = || site.seed.api.read(&Seed::name("a")).unwrap().annotation(ABANDON).is_some();
+        until("given up", || site.seed.is_done("a") && !named()).await;
+        assert!(site.reported("a ZoneAbandoned") && !site.reported("a InvalidAnnotation"));
+        assert_eq!((site.addresses(), site.addresses_in(&there), marked()), (1, 1, 1));
+        site.deletes("a");
+        until("deleted", || site.seed.is_gone("a")).await;
+        assert_eq!((site.addresses(), site.addresses_in(&there)), (1, 0), "what was given up stays");
+    })
+    .await;
+}
+
+/// The zone that comes first is refused, and the one after it is rid of the record all the same.
+#[tokio::test]
+async fn a_deletion_waits_for_a_zone_out_of_reach_until_its_owner_gives_it_up() {
+    hurried(FASTER, async {
+        let (site, _working, there) = moved_to_another_account().await;
+        let here = site.aws().1.to_owned();
+        site.deletes("a");
+        until("an answer", || site.seed.is_gone("a") || site.seed.says("a").starts_with("Delete Error")).await;
+        assert_eq!(site.seed.says("a"), "Delete Error ERR_INFRA_UNAUTHORIZED");
+        assert_eq!((site.addresses(), site.addresses_in(&there)), (1, 0));
+        site.gives_up("a", &there);
+        let attempts = site.attempts();
+        until("two more attempts", || site.attempts() > attempts + 2).await;
+        assert!(!site.seed.is_gone("a") && site.error("a").contains(&format!("in zone {here}")), "{}", site.error("a"));
+        site.gives_up("a", &format!("ZWRONG, {here}"));
+        until("deleted", || site.seed.is_gone("a")).await;
+        assert!(site.reported("a ZoneAbandoned") && site.addresses() == 1);
+    })
+    .await;
+}
+
+/// The annotation is for what cannot be reached: where the service lets the record be taken away, it is.
+#[tokio::test]
+async fn a_zone_that_is_given_up_is_rid_of_the_record_where_it_can_be() {
+    const NARROW: &str = "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn";
+    hurried(FASTER, async {
+        let site = Site::new(Cloud::Cloudflare, PATIENT);
+        let (service, here) = site.cloudflare();
+        site.create("dns", "a", "web A 192.0.2.1");
+        let _working = working(&site.seed);
+        until("created", || site.seed.is_done("a")).await;
+        let there = service.add_zone("web.shop.test", Plan::Free);
+        let permissions = [Permission::ZoneRead, Permission::DnsWrite];
+        service.allow_token(NARROW, &[&there], &permissions);
+        site.token("dns", NARROW);
+        site.seed.asks("a", "reconcile", &json!({ "zone": there }));
+        until("an answer", || site.seed.says("a").starts_with("Reconcile Error")).await;
+        assert_eq!((site.addresses(), site.addresses_in(&there)), (1, 1), "{}", site.error("a"));
+        service.allow_token(NARROW, &[&there, here], &permissions);
+        site.gives_up("a", &format!("{here},other"));
+        let named = || site.seed.api.read(&Seed::name("a")).unwrap().annotation(ABANDON).is_some();
+        until("tried again", || site.seed.is_done("a") && !named()).await;
+        assert_eq!((site.addresses(), site.addresses_in(&there)), (0, 1));
+        assert!(!site.reported("a ZoneAbandoned") && site.reported("a InvalidAnnotation"));
+    })
+    .await;
+}
 
 /// Two projects of Google have a managed zone of the same name each.
 #[tokio::test]

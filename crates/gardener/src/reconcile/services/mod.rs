@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use zonewright_fakes::route53::Fault;
 
 use super::super::*;
-use super::start::{until, working};
+use super::start::{Working, until, working};
 use hurry::hurried;
 use site::{Cloud, Site};
 

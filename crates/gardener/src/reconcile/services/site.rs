@@ -22,6 +22,7 @@ use zonewright_provider_route53 as aws_provider;
 use super::super::super::*;
 use super::super::seed::Seed;
 use crate::accounts::Backend;
+use crate::types::ABANDON;
 
 /// The zone of every service.
 const ZONE: &str = "shop.test";
@@ -270,6 +271,12 @@ impl Site {
         (service, zone)
     }
 
+    /// The service at Amazon, and its zone.
+    pub(super) fn aws(&self) -> (&Route53, &str) {
+        let Service::Aws(service, zone) = self.service() else { panic!("the test is of another service") };
+        (service, zone)
+    }
+
     fn google(&self) -> &CloudDns {
         let Service::Google(service, _) = self.service() else { panic!("the test is of another service") };
         service
@@ -295,6 +302,21 @@ impl Site {
     /// How many addresses stand in this zone of the service.
     pub(super) fn addresses_in(&self, zone: &str) -> usize {
         self.service().addresses_in(zone)
+    }
+
+    /// The object names this zone as given up.
+    pub(super) fn gives_up(&self, name: &str, zone: &str) {
+        self.seed.change(name, &json!({ "metadata": { "annotations": { ABANDON: zone } } }));
+    }
+
+    /// What the last error of an object says.
+    pub(super) fn error(&self, name: &str) -> String {
+        self.seed.status(name)["lastError"]["description"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Whether this was reported of an object.
+    pub(super) fn reported(&self, event: &str) -> bool {
+        self.seed.api.events.lock().unwrap().iter().any(|known| known == event)
     }
 
     /// Deletes an object, whose status of now the watch has reported before.
