@@ -228,6 +228,28 @@ async fn a_deletion_waits_where_azure_does_not_find_the_subscription() {
     .await;
 }
 
+/// Without a list of the subscription it is not known what was not found, also where the zone had been found before.
+#[tokio::test]
+async fn a_zone_of_azure_is_gone_once_its_subscription_is_listed() {
+    hurried(FASTER, async {
+        for fault in [Fault::Broken, Fault::Denied] {
+            let site = Site::new(Cloud::Azure, PATIENT);
+            site.create("dns", "a", "web A 192.0.2.1");
+            let _working = working(&site.seed);
+            until("created", || site.seed.is_done("a")).await;
+            let (service, zone) = site.azure();
+            service.drop_zone(zone);
+            service.fail("ListZones", fault, usize::MAX);
+            site.deletes("a");
+            until("an answer", || site.seed.is_gone("a") || site.seed.says("a").starts_with("Delete Error")).await;
+            assert!(!site.seed.is_gone("a"), "{fault:?}");
+            service.fail("ListZones", fault, 0);
+            until("deleted", || site.seed.is_gone("a")).await;
+        }
+    })
+    .await;
+}
+
 /// A token that sees another zone only is shown a list without the record's zone, as one is where the zone is gone.
 #[tokio::test]
 async fn a_deletion_waits_where_the_token_may_not_see_the_zone() {
