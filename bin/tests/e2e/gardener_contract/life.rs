@@ -274,7 +274,7 @@ fn a_forced_deletion_ends_whatever_the_provider_says() {
     record.fails(&[]);
     let annotations = json!({ "confirmation.gardener.cloud/force-deletion": "true" });
     world.cluster(&world.namespace, &json!({ "metadata": { "annotations": annotations } }));
-    record.ask("reconcile", &Value::Null);
+    record.hurry();
     record.is_gone();
 }
 
