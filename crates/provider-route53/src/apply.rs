@@ -7,30 +7,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aws_sdk_route53::error::SdkError;
-use aws_sdk_route53::operation::change_resource_record_sets::ChangeResourceRecordSetsError as Refused;
 use aws_sdk_route53::types::{Change as WireChange, ChangeAction, ChangeBatch, ResourceRecordSet};
-use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
-use zonewright_aws::sentences;
-use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
+use zonewright_core::change::{Change, Group, Outcome, Precondition};
 use zonewright_core::provider::Listing;
 use zonewright_core::zone::ZoneId;
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, Zone};
-use zonewright_http::{Delivery, Failure};
 
-use crate::blame::{Named, is_conflict, named};
 use crate::exact::Exact;
-use crate::records;
+use crate::refusal::Said;
 use crate::served::Served;
 use crate::service::Service;
+use crate::{records, refusal};
 
-const APPLY: &str = "apply changes";
+pub(crate) const APPLY: &str = "apply changes";
 
 /// What one group sends: what goes, then what comes.
 #[derive(Debug, Default)]
-struct Wire {
-    deletes: Vec<ResourceRecordSet>,
-    creates: Vec<ResourceRecordSet>,
+pub(crate) struct Wire {
+    pub(crate) deletes: Vec<ResourceRecordSet>,
+    pub(crate) creates: Vec<ResourceRecordSet>,
 }
 
 /// Carries groups out in one request, or in two where what they demand besides does not fit into one.
@@ -110,7 +105,7 @@ fn wire(zone: &Zone, group: &Group, exact: &Exact) -> Result<Wire, String> {
 }
 
 /// The sets that must stand as they are, and that the group does not change.
-fn standing(group: &Group) -> impl Iterator<Item = &RecordSet> {
+pub(crate) fn standing(group: &Group) -> impl Iterator<Item = &RecordSet> {
     let unchanged = group.changes().filter(|change| change.from() == change.to()).filter_map(Change::from);
     let required = group.requires.iter().filter_map(|required| match required {
         Precondition::Exact(set) => Some(set),
@@ -218,7 +213,7 @@ async fn send(
                     client.change_resource_record_sets().hosted_zone_id(id.as_str()).change_batch(batch.clone());
                 async move { request.send().await }
             },
-            messages,
+            Said::of,
         )
         .await;
     match sent {
@@ -228,7 +223,7 @@ async fn send(
             }
             all(&Outcome::Applied)
         }
-        Err((failure, messages)) => refused(&failure, &messages, groups, part),
+        Err((failure, said)) => refusal::outcomes(&failure, &said, groups, part),
     }
 }
 
@@ -242,71 +237,4 @@ fn batch(part: &[(usize, Wire)]) -> Result<ChangeBatch, String> {
     let changes =
         deletes.chain(creates).map(change).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
     ChangeBatch::builder().set_changes(Some(changes)).build().map_err(|error| error.to_string())
-}
-
-/// The sentences of a refused batch, in either form that the service has for them.
-fn messages(error: &SdkError<Refused, HttpResponse>) -> Vec<String> {
-    let SdkError::ServiceError(answer) = error else { return Vec::new() };
-    match answer.err() {
-        Refused::InvalidChangeBatch(refused) => {
-            let own = refused.messages().iter().cloned();
-            own.chain(refused.message().map(str::to_owned)).filter(|text| !text.is_empty()).collect()
-        }
-        _ => match sentences(answer.raw()) {
-            Some((code, said)) if code == "InvalidChangeBatch" => said,
-            _ => Vec::new(),
-        },
-    }
-}
-
-/// What became of the groups of a request that failed.
-fn refused(failure: &Failure, messages: &[String], groups: &[Group], part: &[(usize, Wire)]) -> Vec<Outcome> {
-    let error = &failure.error;
-    match failure.delivery {
-        Delivery::NotSent => return part.iter().map(|_| Outcome::NotSent(error.clone())).collect(),
-        Delivery::Unknown => return part.iter().map(|_| Outcome::Unknown(error.clone())).collect(),
-        Delivery::Refused => {}
-    }
-    let mut guilty: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
-    for message in messages {
-        for named in named(message) {
-            let whose = part
-                .iter()
-                .map(|(at, _)| *at)
-                .filter(|at| groups.get(*at).is_some_and(|group| concerns(group, &named)));
-            whose.for_each(|at| guilty.entry(at).or_default().push(message));
-        }
-    }
-    let outcome = |(at, _): &(usize, Wire)| {
-        if let Some(messages) = guilty.get(at) {
-            let is_conflict = messages.iter().any(|text| is_conflict(text));
-            let kind = if is_conflict { ErrorKind::Conflict } else { ErrorKind::Invalid };
-            return Outcome::refused(Error::new(kind, APPLY, joined(messages)));
-        }
-        let error = match messages.first() {
-            // Where the sentence names nothing, all that it says may still be that something else stands there.
-            Some(first) if is_conflict(first) && guilty.is_empty() => {
-                Error::new(ErrorKind::Conflict, APPLY, error.context.clone())
-            }
-            _ => error.clone(),
-        };
-        Outcome::Refused { error, blame: Blame::Batch }
-    };
-    part.iter().map(outcome).collect()
-}
-
-fn joined(messages: &[&str]) -> String {
-    let mut texts: Vec<&str> = messages.iter().map(|text| text.trim_matches(['[', ']'])).collect();
-    texts.dedup();
-    texts.join("; ")
-}
-
-/// Whether a group writes, or demands, the set that was named.
-fn concerns(group: &Group, named: &Named) -> bool {
-    let is = |key: &RecordKey| {
-        key.name == named.name
-            && named.rtype.is_none_or(|rtype| rtype == key.rtype)
-            && named.set_id.as_deref().is_none_or(|id| key.set_id.as_ref().is_some_and(|of| of.as_str() == id))
-    };
-    group.changes().any(|change| is(change.key())) || standing(group).any(|set| is(&set.key))
 }

@@ -9,7 +9,7 @@
 //!   compares it.
 //! - What was read is deleted as it was written: the service compares text. Where our own spelling would differ, the one that
 //!   was read is kept (`exact`).
-//! - A refused batch is laid at the door of the sets that the service names (`blame`).
+//! - A refused batch is laid at the door of the sets that the service names (`blame`, `refusal`).
 //!
 //! Where we differ from external-dns is listed in `docs/providers/route53.md`.
 
@@ -25,6 +25,7 @@ pub mod name;
 mod options;
 mod properties;
 mod records;
+mod refusal;
 mod served;
 mod service;
 pub mod txt;

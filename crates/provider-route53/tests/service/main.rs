@@ -8,4 +8,5 @@ mod common;
 mod suite;
 
 mod live;
+mod refused;
 mod requests;

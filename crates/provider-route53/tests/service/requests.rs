@@ -22,12 +22,12 @@ fn text(text: &str) -> FlagValue {
     FlagValue::Text(text.to_owned())
 }
 
-fn set(name: &str, rtype: RecordType, data: &[&str]) -> RecordSet {
+pub(crate) fn set(name: &str, rtype: RecordType, data: &[&str]) -> RecordSet {
     let data = data.iter().map(|text| RData::parse(rtype, text).unwrap());
     RecordSet::simple(DnsName::parse(name).unwrap(), rtype, Ttl::from_secs(300), data)
 }
 
-fn group(change: Change) -> Group {
+pub(crate) fn group(change: Change) -> Group {
     Group::of(Step::record(change, None), vec![])
 }
 
@@ -55,7 +55,7 @@ async fn listing(provider: &Route53, zone: &Zone) -> Result<Vec<RecordSet>> {
 }
 
 /// A zone with one address, and a provider that tries once.
-async fn one_zone() -> (Service, Route53, Zone) {
+pub(crate) async fn one_zone() -> (Service, Route53, Zone) {
     let service = Service::start();
     let id = service.add_zone(ACCOUNT, "example.test", false, &[]);
     service.put(&id, Theirs::new("www.example.test.", "A", 300, &["192.0.2.1"]));

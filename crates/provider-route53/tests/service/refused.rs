@@ -1,0 +1,67 @@
+//! Batches that the service refuses for one set: what the others of the call come to.
+
+use crate::requests::{group, one_zone, set};
+use zonewright_core::change::{Blame, Change, Group, Outcome};
+use zonewright_core::error::{Error, ErrorKind, Retry};
+use zonewright_core::options::{OptionValue, Options};
+use zonewright_core::provider::Provider;
+use zonewright_core::{RecordSet, RecordType};
+
+fn create(name: &str) -> Group {
+    group(Change::Create { to: set(name, RecordType::A, &["192.0.2.9"]) })
+}
+
+/// An address whose health this check watches.
+fn checked(name: &str, check: &str) -> Group {
+    let mut options = Options::default();
+    options.set("aws/health-check-id", OptionValue::Text(check.into()));
+    group(Change::Create { to: RecordSet { options, ..set(name, RecordType::A, &["192.0.2.9"]) } })
+}
+
+/// The error of a group that was refused for itself.
+#[track_caller]
+fn own(outcome: &Outcome) -> &Error {
+    match outcome {
+        Outcome::Refused { error, blame: Blame::Group } => error,
+        other => panic!("not refused for itself: {other:?}"),
+    }
+}
+
+#[track_caller]
+fn not_blamed(outcome: &Outcome) {
+    assert!(matches!(outcome, Outcome::Refused { blame: Blame::Batch, .. }), "{outcome:?}");
+}
+
+/// The service says of one record that its health check is not there, with the status of a zone that is not there.
+#[tokio::test]
+async fn a_health_check_that_is_not_there_is_the_trouble_of_one_record() {
+    let (service, provider, zone) = one_zone().await;
+    service.register_health_check("hc-1");
+    let groups =
+        [create("good.example.test"), checked("bad.example.test", "hc-10"), checked("ok.example.test", "hc-1")];
+    let outcomes = provider.apply(&zone, &groups).await;
+    let error = own(&outcomes[1]);
+    assert_eq!((error.kind, error.retry), (ErrorKind::Invalid, Retry::Backoff), "it may be made later: {error}");
+    assert!(error.context.contains("hc-10"), "{error}");
+    not_blamed(&outcomes[0]);
+    not_blamed(&outcomes[2]);
+    let [good, bad, ok] = groups;
+    let outcomes = provider.apply(&zone, &[good, ok]).await;
+    assert!(matches!(*outcomes, [Outcome::Applied, Outcome::Applied]), "{outcomes:?}");
+    let outcomes = provider.apply(&zone, std::slice::from_ref(&bad)).await;
+    assert_eq!(own(&outcomes[0]).kind, ErrorKind::Invalid);
+    service.register_health_check("hc-10");
+    let outcomes = provider.apply(&zone, &[bad]).await;
+    assert!(matches!(*outcomes, [Outcome::Applied]), "{outcomes:?}");
+}
+
+/// What an object writes where the id of a check belongs is quoted by the service, and is no id of another object's check.
+#[tokio::test]
+async fn an_id_that_quotes_the_check_of_another_record_is_blamed_alone() {
+    let (service, provider, zone) = one_zone().await;
+    service.register_health_check("hc-1");
+    let groups = [checked("ok.example.test", "hc-1"), checked("bad.example.test", "not hc-1")];
+    let outcomes = provider.apply(&zone, &groups).await;
+    not_blamed(&outcomes[0]);
+    assert_eq!(own(&outcomes[1]).kind, ErrorKind::Invalid);
+}
