@@ -123,8 +123,27 @@ fn passes(error: &Error) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+
+    use zonewright_aws::AccessKeys;
+    use zonewright_core::catalog::Settings;
+    use zonewright_core::zone::InstanceId;
+
     use super::*;
+
+    /// The service at this address as this access key, each request made once.
+    pub(crate) fn at(url: &str, key: &str) -> Arc<Service> {
+        let config = ProviderConfig {
+            instance: InstanceId::from("aws"),
+            settings: Settings::default(),
+            credentials: BTreeMap::new(),
+            shared: Shared::default(),
+        };
+        let keys = Some(AccessKeys { id: key.to_owned(), secret: SecretString::from("s3cr3t"), token: None });
+        let access = AccessConfig { keys, endpoint: Some(url.to_owned()), ..AccessConfig::default() };
+        Service::new(access, &connect(&config).unwrap(), &config.shared, Pace { qps: 0, attempts: 1 })
+    }
 
     #[test]
     fn paths_have_no_ids() {

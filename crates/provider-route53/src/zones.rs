@@ -1,10 +1,11 @@
 //! The hosted zones, and which identity serves which.
 //!
 //! In: the accounts and what selects zones. Out: [`Zone`]s. What must hold: a list is whole or an error; a zone that two accounts
-//! see is served by the first of them; a zone with a role of its own is asked for by that role, since the account need not see it.
+//! see is served by the first of them, and a zone goes to no other account because a list leaves it out; a zone with a role of its own is
+//! asked for by that role, since the account need not see it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_route53::types::{HostedZone, HostedZoneConfig, TagResourceType, VpcRegion};
@@ -39,6 +40,26 @@ pub(crate) struct Select {
     pub(crate) match_parent: bool,
 }
 
+/// What an account says of a zone.
+#[derive(Debug)]
+enum Answer {
+    /// It is there.
+    Selected(Zone),
+    /// It is there, and something leaves it out.
+    LeftOut,
+    /// There is none.
+    Missing,
+}
+
+impl Answer {
+    fn zone(self) -> Option<Zone> {
+        match self {
+            Self::Selected(zone) => Some(zone),
+            Self::LeftOut | Self::Missing => None,
+        }
+    }
+}
+
 /// The zones of one provider.
 #[derive(Debug)]
 pub(crate) struct Zones {
@@ -47,7 +68,7 @@ pub(crate) struct Zones {
     roles: BTreeMap<ZoneId, Arc<Service>>,
     select: Select,
     keep: Duration,
-    /// Who serves a zone, by its id.
+    /// Who serves a zone, by its id: also one that a list leaves out, until its account says that it is gone.
     serving: Mutex<HashMap<ZoneId, Arc<Service>>>,
     /// The last list, and until when it counts.
     kept: Mutex<Option<(Vec<Zone>, Instant)>>,
@@ -70,7 +91,7 @@ impl Zones {
     /// # Errors
     /// There is no account.
     pub(crate) fn service(&self, id: &ZoneId) -> Result<Arc<Service>> {
-        let serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        let serving = self.serving().get(id).cloned();
         let service = self.roles.get(id).cloned().or(serving).or_else(|| self.accounts.first().cloned());
         service.ok_or_else(|| Error::new(ErrorKind::Configuration, LIST, "there is no account"))
     }
@@ -87,7 +108,7 @@ impl Zones {
         }
         let mut found: BTreeMap<ZoneId, (Zone, Arc<Service>)> = BTreeMap::new();
         for (id, service) in &self.roles {
-            if let Some(zone) = self.ask(service, id).await? {
+            if let Some(zone) = self.ask(service, id).await?.zone() {
                 found.insert(id.clone(), (zone, service.clone()));
             } else {
                 let role = service.identity();
@@ -100,8 +121,8 @@ impl Zones {
             }
         }
         let zones: Vec<Zone> = found.values().map(|(zone, _)| zone.clone()).collect();
-        let serving = found.into_iter().map(|(id, (_, service))| (id, service)).collect();
-        *self.serving.lock().unwrap_or_else(PoisonError::into_inner) = serving;
+        let serving = found.into_iter().map(|(id, (_, service))| (id, service));
+        self.serving().extend(serving);
         if !self.keep.is_zero() {
             // Processes that were started together do not go on asking together.
             let keep = self.keep.mul_f64(rand::rng().random_range(0.9..1.1));
@@ -110,26 +131,44 @@ impl Zones {
         Ok(zones)
     }
 
-    /// One zone, if it is there and selected.
+    /// One zone, if it is there and selected: its account says so. Where none is known to have it, each is asked.
     ///
     /// # Errors
     /// It cannot be determined.
     pub(crate) async fn one(&self, id: &ZoneId) -> Result<Option<Zone>> {
         if let Some(service) = self.roles.get(id) {
-            return self.ask(service, id).await;
+            return self.ask(service, id).await.map(Answer::zone);
         }
-        let serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
-        for service in serving.iter().chain(&self.accounts) {
-            if let Some(zone) = self.ask(service, id).await? {
-                self.serving.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), service.clone());
-                return Ok(Some(zone));
+        let known = self.serving().get(id).cloned();
+        let others = self.accounts.iter().filter(|other| known.as_ref().is_none_or(|known| !Arc::ptr_eq(known, other)));
+        // To an account that does not have the zone it is forbidden: that says nothing.
+        let mut problem = None;
+        for service in known.iter().chain(others) {
+            match self.ask(service, id).await {
+                Ok(Answer::Missing) if known.is_some() && problem.is_none() => {
+                    self.serving().remove(id);
+                    return Ok(None);
+                }
+                Ok(Answer::Missing) => {}
+                Ok(answer) => {
+                    self.serving().insert(id.clone(), service.clone());
+                    return Ok(answer.zone());
+                }
+                Err(error) => problem = problem.or(Some(error)),
             }
         }
-        Ok(None)
+        match problem {
+            Some(error) => Err(error),
+            None => Ok(None),
+        }
+    }
+
+    fn serving(&self) -> MutexGuard<'_, HashMap<ZoneId, Arc<Service>>> {
+        self.serving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One zone of one identity.
-    async fn ask(&self, service: &Service, id: &ZoneId) -> Result<Option<Zone>> {
+    async fn ask(&self, service: &Service, id: &ZoneId) -> Result<Answer> {
         let answer = service
             .read("read zone", &format!("zone {id}"), |client| {
                 let request = client.get_hosted_zone().id(id.as_str());
@@ -138,10 +177,10 @@ impl Zones {
             .await;
         let answer = match answer {
             Ok(answer) => answer,
-            Err(error) if error.kind == ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind == ErrorKind::NotFound => return Ok(Answer::Missing),
             Err(error) => return Err(error),
         };
-        let Some(zone) = answer.hosted_zone().and_then(|zone| self.zone(zone)) else { return Ok(None) };
+        let Some(zone) = answer.hosted_zone().and_then(|zone| self.zone(zone)) else { return Ok(Answer::LeftOut) };
         let in_vpc = |(region, vpc): &(String, String)| {
             answer
                 .vpcs()
@@ -149,9 +188,9 @@ impl Zones {
                 .any(|of| of.vpc_id() == Some(vpc) && of.vpc_region().is_some_and(|of| of.as_str() == region))
         };
         if !self.select.vpcs.is_empty() && !self.select.vpcs.iter().any(in_vpc) {
-            return Ok(None);
+            return Ok(Answer::LeftOut);
         }
-        Ok(self.tagged(service, vec![zone]).await?.pop())
+        Ok(self.tagged(service, vec![zone]).await?.pop().map_or(Answer::LeftOut, Answer::Selected))
     }
 
     /// The zones of one account.
@@ -265,3 +304,7 @@ pub(crate) fn further(from: Option<&str>, next: Option<&str>, what: &str) -> Res
         None => Err(Error::new(ErrorKind::Protocol, LIST, format!("{what} is promised and not named"))),
     }
 }
+
+#[cfg(test)]
+#[path = "zones_tests.rs"]
+mod tests;

@@ -127,6 +127,20 @@ impl Route53 {
         });
     }
 
+    /// Gives a zone these tags and no others.
+    ///
+    /// # Panics
+    /// If there is no such zone, here and in the next one: a mistake of the test.
+    pub fn set_tags(&self, zone: &str, tags: &[(&str, &str)]) {
+        let tags = tags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        self.with_zone(zone, |zone| zone.tags = tags);
+    }
+
+    /// Leaves a zone out of lists of zones, as one that was made a moment ago may be; by its id it is there.
+    pub fn leave_out(&self, zone: &str) {
+        self.with_zone(zone, |zone| zone.unlisted = true);
+    }
+
     /// Takes a zone away with all that is in it.
     pub fn drop_zone(&self, id: &str) {
         self.service().zones.remove(id);

@@ -35,6 +35,8 @@ pub(super) struct Zone {
     /// Canonical.
     pub(super) name: String,
     pub(super) private: bool,
+    /// Whether lists of zones leave it out.
+    pub(super) unlisted: bool,
     pub(super) caller_reference: String,
     pub(super) comment: Option<String>,
     /// Region and id of the networks of a private zone.
@@ -71,7 +73,7 @@ impl Zone {
         #[rustfmt::skip]
         let zone = Self {
             id, account, name, private, caller_reference, comment, networks, tags, sets, history, vanished,
-            lag: 0, limit: 10_000, busy: 0,
+            unlisted: false, lag: 0, limit: 10_000, busy: 0,
         };
         zone
     }

@@ -35,7 +35,7 @@ impl Service {
         }
         let from = marker.unwrap_or_default().to_owned();
         let zones = self.zones.range(from..).map(|(_, zone)| zone);
-        let zones = zones.filter(|zone| zone.account == account && (zone.private || !private));
+        let zones = zones.filter(|zone| zone.account == account && !zone.unlisted && (zone.private || !private));
         let page: Vec<&Zone> = zones.take(count + 1).collect();
         let next = if repeat { page.first() } else { page.get(count) };
         let shown = page.iter().take(count).map(|zone| zone.element()).collect();
