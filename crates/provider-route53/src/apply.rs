@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aws_sdk_route53::types::{Change as WireChange, ChangeAction, ChangeBatch, ResourceRecordSet};
+use aws_sdk_route53::types::{
+    Change as WireChange, ChangeAction, ChangeBatch, ResourceRecordSet, ResourceRecordSetFailover,
+};
 use zonewright_core::change::{Change, Group, Outcome, Precondition};
 use zonewright_core::provider::Listing;
 use zonewright_core::zone::ZoneId;
@@ -88,7 +90,15 @@ fn wire(zone: &Zone, group: &Group, exact: &Exact) -> Result<Wire, String> {
             if !crate::types().contains(&key.rtype) {
                 return Err(format!("Route 53 has no records of type {}", key.rtype));
             }
-            wire.creates.push(crate::convert::write(to)?);
+            let to = crate::convert::write(to)?;
+            if needs_health_check(&to) {
+                return Err(format!(
+                    "{key} would be the primary of a failover, which Route 53 takes without a health check only as an alias, and the \
+                     claim on an alias is a text; expected aws-health-check-id on the object, or claims outside of the zone \
+                     (--registry)"
+                ));
+            }
+            wire.creates.push(to);
         }
     }
     let changed: BTreeSet<&RecordKey> =
@@ -102,6 +112,12 @@ fn wire(zone: &Zone, group: &Group, exact: &Exact) -> Result<Wire, String> {
         }
     }
     Ok(wire)
+}
+
+/// Whether the service refuses a set for want of a health check. A claim has the routing policy of its record and is no alias.
+fn needs_health_check(set: &ResourceRecordSet) -> bool {
+    let primary = set.failover() == Some(&ResourceRecordSetFailover::Primary);
+    primary && set.alias_target().is_none() && set.health_check_id().is_none()
 }
 
 /// The sets that must stand as they are, and that the group does not change.

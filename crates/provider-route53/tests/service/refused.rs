@@ -1,14 +1,21 @@
 //! Batches that the service refuses for one set: what the others of the call come to.
 
+use crate::common::since;
 use crate::requests::{group, one_zone, set};
-use zonewright_core::change::{Blame, Change, Group, Outcome};
+use zonewright_core::change::{Blame, Change, Group, Outcome, Step};
 use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::options::{OptionValue, Options};
 use zonewright_core::provider::Provider;
-use zonewright_core::{RecordSet, RecordType};
+use zonewright_core::record::{AliasTarget, Routing, SetId};
+use zonewright_core::{RecordData, RecordKey, RecordSet, RecordType};
 
 fn create(name: &str) -> Group {
     group(Change::Create { to: set(name, RecordType::A, &["192.0.2.9"]) })
+}
+
+fn routed(name: &str, identifier: &str, routing: Routing) -> RecordSet {
+    let plain = set(name, RecordType::A, &["192.0.2.9"]);
+    RecordSet { key: RecordKey { set_id: SetId::new(identifier), ..plain.key.clone() }, routing, ..plain }
 }
 
 /// An address whose health this check watches.
@@ -64,4 +71,34 @@ async fn an_id_that_quotes_the_check_of_another_record_is_blamed_alone() {
     let outcomes = provider.apply(&zone, &groups).await;
     not_blamed(&outcomes[0]);
     assert_eq!(own(&outcomes[1]).kind, ErrorKind::Invalid);
+}
+
+/// The claim on an alias is a text under the policy of the alias, and such a primary needs a health check.
+#[tokio::test]
+async fn a_claim_that_would_be_a_primary_without_a_health_check_is_refused_in_words_that_help() {
+    let (service, provider, zone) = one_zone().await;
+    let target = AliasTarget {
+        target: "one-1.eu-west-1.elb.amazonaws.com".into(),
+        zone: Some("Z32O12XQLNTSW2".into()),
+        evaluate_health: true,
+    };
+    let primary = Routing::Failover { primary: true };
+    let record =
+        RecordSet { ttl: None, data: RecordData::Alias(target), ..routed("app.example.test", "one", primary.clone()) };
+    let text = set("a-app.example.test", RecordType::Txt, &["\"heritage=external-dns,external-dns/owner=me\""]);
+    let claim =
+        RecordSet { key: RecordKey { set_id: SetId::new("one"), ..text.key.clone() }, routing: primary, ..text };
+    let mut claimed = group(Change::Create { to: record.clone() });
+    claimed.steps.push(Step::claim(Change::Create { to: claim }));
+    let before = service.calls();
+    let outcomes = provider.apply(&zone, &[create("good.example.test"), claimed]).await;
+    assert!(matches!(outcomes[0], Outcome::Applied), "{outcomes:?}");
+    let error = own(&outcomes[1]);
+    assert_eq!(error.kind, ErrorKind::Invalid);
+    for part in ["a-app.example.test TXT", "aws-health-check-id", "--registry"] {
+        assert!(error.context.contains(part), "{part}: {error}");
+    }
+    assert_eq!(since(&service, &before)["ChangeResourceRecordSets"], 1);
+    let outcomes = provider.apply(&zone, &[group(Change::Create { to: record })]).await;
+    assert!(matches!(*outcomes, [Outcome::Applied]), "an alias alone needs none: {outcomes:?}");
 }
