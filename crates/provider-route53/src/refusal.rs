@@ -13,7 +13,7 @@ use aws_sdk_route53::operation::change_resource_record_sets::ChangeResourceRecor
 use aws_sdk_route53::types::{CidrRoutingConfig, ResourceRecordSet};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use zonewright_aws::sentences;
-use zonewright_core::change::{Blame, Group, Outcome};
+use zonewright_core::change::{Blame, Change, Group, Outcome};
 use zonewright_core::error::Retry;
 use zonewright_core::{Error, ErrorKind, RecordKey};
 use zonewright_http::{Delivery, Failure};
@@ -51,6 +51,11 @@ impl Said {
         if self.code == REFUSED { &self.sentences } else { &[] }
     }
 
+    /// The sentence that says that the zone may have no more sets.
+    fn quota(&self) -> Option<&str> {
+        self.of_batch().iter().map(String::as_str).find(|text| text.contains("MAX_RRSETS_BY_ZONE"))
+    }
+
     /// Whether something that a set names is not there, such as a health check.
     fn lacks_a_reference(&self) -> bool {
         self.code.starts_with("NoSuch") && self.code != "NoSuchHostedZone"
@@ -77,11 +82,17 @@ pub(crate) fn outcomes(failure: &Failure, said: &Said, groups: &[Group], part: &
             whose.for_each(|at| guilty.entry(at).or_default().push(message));
         }
     }
+    let full = said.quota().map(full);
+    let too_many: BTreeSet<usize> = full.iter().flat_map(|_| without_room(part)).collect();
     let outcome = |(at, _): &(usize, Wire)| {
         if let Some(messages) = guilty.get(at) {
             let is_conflict = messages.iter().any(|text| is_conflict(text));
             let kind = if is_conflict { ErrorKind::Conflict } else { ErrorKind::Invalid };
             return Outcome::refused(Error::new(kind, APPLY, joined(messages)));
+        }
+        if let Some(full) = &full {
+            let blame = if too_many.contains(at) { Blame::Group } else { Blame::Batch };
+            return Outcome::Refused { error: full.clone(), blame };
         }
         let error = match messages.first() {
             // Where the sentence names nothing, all that it says may still be that something else stands there.
@@ -93,6 +104,24 @@ pub(crate) fn outcomes(failure: &Failure, said: &Said, groups: &[Group], part: &
         Outcome::Refused { error, blame: Blame::Batch }
     };
     part.iter().map(outcome).collect()
+}
+
+/// Why a set that is to come has no room. Others may go.
+fn full(sentence: &str) -> Error {
+    let text = format!("the zone has as many record sets as its quota allows: {}", joined(&[sentence]));
+    Error::new(ErrorKind::Invalid, APPLY, text).retry(Retry::Backoff)
+}
+
+/// The groups that are not sent again to a zone without room for all: of those that leave more sets than there were, all but the
+/// first quarter. So the room that is left is found in a few calls, and what needs none soon goes alone.
+fn without_room(part: &[(usize, Wire)]) -> impl Iterator<Item = usize> {
+    let grows = |(_, wire): &&(usize, Wire)| wire.creates.len() > wire.deletes.len();
+    let growing = part.iter().filter(grows);
+    let again = match growing.clone().count() {
+        0 | 1 => 0,
+        more => more.div_ceil(4),
+    };
+    growing.skip(again).map(|(at, _)| *at)
 }
 
 /// A health check or the like is not there: the trouble of the sets that name it, though the answer looks like that of a zone which

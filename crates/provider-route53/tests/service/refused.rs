@@ -1,13 +1,16 @@
 //! Batches that the service refuses for one set: what the others of the call come to.
 
-use crate::common::since;
+use std::sync::Arc;
+
+use crate::common::{dump, since};
 use crate::requests::{group, one_zone, set};
 use zonewright_core::change::{Blame, Change, Group, Outcome, Step};
 use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::options::{OptionValue, Options};
 use zonewright_core::provider::Provider;
 use zonewright_core::record::{AliasTarget, Routing, SetId};
-use zonewright_core::{RecordData, RecordKey, RecordSet, RecordType};
+use zonewright_core::{RecordData, RecordKey, RecordSet, RecordType, Ttl};
+use zonewright_engine::layer::Batcher;
 
 fn create(name: &str) -> Group {
     group(Change::Create { to: set(name, RecordType::A, &["192.0.2.9"]) })
@@ -101,4 +104,38 @@ async fn a_claim_that_would_be_a_primary_without_a_health_check_is_refused_in_wo
     assert_eq!(since(&service, &before)["ChangeResourceRecordSets"], 1);
     let outcomes = provider.apply(&zone, &[group(Change::Create { to: record })]).await;
     assert!(matches!(*outcomes, [Outcome::Applied]), "an alias alone needs none: {outcomes:?}");
+}
+
+/// What takes up no more room goes on, and what does is not searched through one by one.
+#[tokio::test]
+async fn a_zone_that_is_full_takes_what_needs_no_room() {
+    let (service, provider, zone) = one_zone().await;
+    let id = zone.key.zone.as_str();
+    service.set_limit(id, 3);
+    let provider = Batcher::new(Arc::new(provider));
+    let from = set("www.example.test", RecordType::A, &["192.0.2.1"]);
+    let to = RecordSet { ttl: Ttl::from_secs(60), ..from.clone() };
+    let names: Vec<String> = (0..200).map(|n| format!("n{n}.example.test")).collect();
+    let mut groups: Vec<Group> = names.iter().map(|name| create(name)).collect();
+    groups.insert(100, group(Change::Update { from, to: to.clone() }));
+    let before = service.calls();
+    let mut outcomes = provider.apply(&zone, &groups).await;
+    let calls = since(&service, &before)["ChangeResourceRecordSets"];
+    assert!(calls <= 20, "{calls} calls");
+    assert!(matches!(outcomes.remove(100), Outcome::Applied));
+    assert!(dump(&service, id).contains(&to));
+    for outcome in &outcomes {
+        let Outcome::Refused { error, .. } = outcome else { panic!("{outcome:?}") };
+        assert_eq!((error.kind, error.retry), (ErrorKind::Invalid, Retry::Backoff), "{error}");
+        assert!(error.context.contains("quota") && error.context.contains("MAX_RRSETS_BY_ZONE"), "{error}");
+    }
+    // Room for some is filled, over a few calls.
+    service.set_limit(id, 13);
+    groups.remove(100);
+    for _ in 0..10 {
+        let outcomes = provider.apply(&zone, &groups).await;
+        let mut outcomes = outcomes.iter();
+        groups.retain(|_| !matches!(outcomes.next(), Some(Outcome::Applied)));
+    }
+    assert_eq!((groups.len(), service.sets(id).len()), (190, 13));
 }
