@@ -4,6 +4,7 @@
 //! service names sets as `[name='www.example.org.', type='A', set identifier='blue']`, or speaks of an `RRSet of type A with DNS
 //! name www.example.org.`.
 
+use aws_sdk_route53::types::{AliasTarget, ResourceRecordSet};
 use zonewright_core::{DnsName, RecordType};
 
 use crate::name;
@@ -23,7 +24,18 @@ pub(crate) fn is_conflict(message: &str) -> bool {
         .any(|text| message.contains(text))
 }
 
-/// The sets that a sentence names, in any of the service's forms.
+/// Whether a sentence that quotes this set could be read as one about another. Identifiers and values are any text of an object, and the
+/// service quotes them as they are; in names it escapes whatever could be taken for its own words.
+pub(crate) fn is_misleading(set: &ResourceRecordSet) -> bool {
+    let speaks = |text: &str| text.contains("name=") || text.contains("DNS name ");
+    let identifier = |id: &str| id.contains(['\'', ']']) || speaks(id);
+    let target = |alias: &AliasTarget| speaks(alias.dns_name()) || speaks(alias.hosted_zone_id());
+    set.set_identifier().is_some_and(identifier)
+        || set.alias_target().is_some_and(target)
+        || set.resource_records().iter().any(|record| speaks(record.value()))
+}
+
+/// The sets that a sentence names, in any of the service's forms; for sentences in which no set [misleads](is_misleading).
 pub(crate) fn named(message: &str) -> Vec<Named> {
     let mut found = Vec::new();
     for part in message.split("name='").skip(1) {
@@ -51,6 +63,8 @@ fn of(text: &str, rtype: Option<&str>, set_id: Option<&str>) -> Option<Named> {
 
 #[cfg(test)]
 mod tests {
+    use aws_sdk_route53::types::{ResourceRecord, RrType};
+
     use super::*;
 
     #[track_caller]
@@ -89,6 +103,34 @@ mod tests {
             &[],
         );
         check("name='a..b.' and name='", &[]);
+    }
+
+    /// What the service would quote of an object is not taken for its own words.
+    #[test]
+    fn texts_of_objects_that_could_name_other_sets_are_seen() {
+        let set = || ResourceRecordSet::builder().name("a.example.org.").r#type(RrType::Txt).ttl(300);
+        let identified = |id: &str| set().set_identifier(id).build().unwrap();
+        let value = |text: &str| {
+            set().resource_records(ResourceRecord::builder().value(text).build().unwrap()).build().unwrap()
+        };
+        let alias = |zone: &str, name: &str| {
+            let alias = AliasTarget::builder().hosted_zone_id(zone).dns_name(name).evaluate_target_health(false);
+            set().alias_target(alias.build().unwrap()).build().unwrap()
+        };
+        let forged = "x', name='victim.example.org.', type='A";
+        assert_eq!(named(&format!("[name='a.example.org.', type='A', set-identifier='{forged}']")).len(), 2);
+        let misleading = [forged, "blue', type='A", "blue'", "blue]", "name=", "with DNS name victim.example.org. "];
+        for set in misleading.map(identified) {
+            assert!(is_misleading(&set), "{set:?}");
+        }
+        for set in [value("\"[name='victim.example.org.']\""), alias("Z1", "name='b."), alias("name='b.", "a.")] {
+            assert!(is_misleading(&set), "{set:?}");
+        }
+        let heritage = "\"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/one/it's\"";
+        for set in [identified("blue/green 1"), value(heritage), alias("Z1", "b.example.org."), set().build().unwrap()]
+        {
+            assert!(!is_misleading(&set), "{set:?}");
+        }
     }
 
     #[test]

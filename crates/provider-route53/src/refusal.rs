@@ -13,13 +13,13 @@ use aws_sdk_route53::operation::change_resource_record_sets::ChangeResourceRecor
 use aws_sdk_route53::types::{CidrRoutingConfig, ResourceRecordSet};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use zonewright_aws::sentences;
-use zonewright_core::change::{Blame, Change, Group, Outcome};
+use zonewright_core::change::{Blame, Group, Outcome};
 use zonewright_core::error::Retry;
 use zonewright_core::{Error, ErrorKind, RecordKey};
 use zonewright_http::{Delivery, Failure};
 
 use crate::apply::{APPLY, Wire, standing};
-use crate::blame::{Named, is_conflict, named};
+use crate::blame::{Named, is_conflict, is_misleading, named};
 
 const REFUSED: &str = "InvalidChangeBatch";
 
@@ -73,7 +73,9 @@ pub(crate) fn outcomes(failure: &Failure, said: &Said, groups: &[Group], part: &
     }
     let messages = said.of_batch();
     let mut guilty: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
-    for message in messages {
+    // Where an object can write what a sentence says, none is believed: the offender is searched for.
+    let doubted = part.iter().flat_map(|(_, wire)| wire.deletes.iter().chain(&wire.creates)).any(is_misleading);
+    for message in messages.iter().filter(|_| !doubted) {
         for named in named(message) {
             let whose = part
                 .iter()

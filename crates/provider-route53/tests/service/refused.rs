@@ -11,6 +11,7 @@ use zonewright_core::provider::Provider;
 use zonewright_core::record::{AliasTarget, Routing, SetId};
 use zonewright_core::{RecordData, RecordKey, RecordSet, RecordType, Ttl};
 use zonewright_engine::layer::Batcher;
+use zonewright_fakes::route53::{BatchErrorForm, RecordSet as Theirs, Routing as TheirRouting};
 
 fn create(name: &str) -> Group {
     group(Change::Create { to: set(name, RecordType::A, &["192.0.2.9"]) })
@@ -138,4 +139,37 @@ async fn a_zone_that_is_full_takes_what_needs_no_room() {
         groups.retain(|_| !matches!(outcomes.next(), Some(Outcome::Applied)));
     }
     assert_eq!((groups.len(), service.sets(id).len()), (190, 13));
+}
+
+/// A set identifier is any text: what it says of other names is not the service's word.
+#[tokio::test]
+async fn a_set_identifier_has_no_other_record_refused() {
+    for identifier in [
+        "x', name='victim.example.test.', type='A",
+        "x RRSet with DNS name victim.example.test.",
+        "blue', type='A",
+        "blue'",
+        "blue]",
+    ] {
+        for form in [BatchErrorForm::ErrorResponse, BatchErrorForm::Messages] {
+            let (service, provider, zone) = one_zone().await;
+            service.set_batch_error_form(form);
+            let id = zone.key.zone.as_str();
+            let name = "app.example.test";
+            let standing = Theirs::new(&format!("{name}."), "A", 60, &["192.0.2.7"]);
+            service.put(id, standing.routed(identifier, TheirRouting::Weight(1)));
+            let routing = Routing::Weighted { weight: 1 };
+            let forged = group(Change::Create { to: routed(name, identifier, routing.clone()) });
+            let beside = group(Change::Create { to: routed(name, "blue", routing) });
+            let groups = [create("victim.example.test"), forged, beside];
+            let outcomes = provider.apply(&zone, &groups).await;
+            not_blamed(&outcomes[0]);
+            not_blamed(&outcomes[2]);
+            let outcomes = Batcher::new(Arc::new(provider)).apply(&zone, &groups).await;
+            let [Outcome::Applied, Outcome::Refused { error, .. }, Outcome::Applied] = &*outcomes else {
+                panic!("{identifier:?}: {outcomes:?}")
+            };
+            assert_eq!(error.kind, ErrorKind::Conflict, "{error}");
+        }
+    }
 }
