@@ -158,7 +158,11 @@ impl Provider for Route53 {
     }
 
     async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
-        self.zones.one(id).await
+        let zone = self.zones.one(id).await?;
+        if zone.is_none() {
+            self.exact.forget_zone(id);
+        }
+        Ok(zone)
     }
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {

@@ -90,12 +90,16 @@ async fn ask(service: &Service, zone: &Zone, start: Option<&Start>) -> Result<Li
 pub(crate) async fn page(service: &Service, zone: &Zone, cursor: Option<&Cursor>, exact: &Exact) -> Result<Listing> {
     let start = cursor.map(Start::of).transpose()?;
     let page = ask(service, zone, start.as_ref()).await?;
+    if start.is_none() {
+        exact.begin(&zone.key.zone);
+    }
     let next = Start::after(&page);
     let sets = page.resource_record_sets.into_iter().filter_map(|set| read(zone, set, exact)).collect();
-    Ok(match next {
-        Some(next) => Listing::Page { sets, next: next.cursor() },
-        None => Listing::Full { sets, token: None },
-    })
+    if let Some(next) = next {
+        return Ok(Listing::Page { sets, next: next.cursor() });
+    }
+    exact.end(&zone.key.zone);
+    Ok(Listing::Full { sets, token: None })
 }
 
 /// The sets at these names. Those of one name follow each other, so one request for each name is enough, unless a name has
@@ -135,7 +139,46 @@ fn read(zone: &Zone, answer: ResourceRecordSet, exact: &Exact) -> Option<RecordS
 
 #[cfg(test)]
 mod tests {
+    use zonewright_core::zone::InstanceId;
+    use zonewright_fakes::route53::{RecordSet as Theirs, Route53 as Fake};
+
     use super::*;
+    use crate::service::tests::at;
+
+    /// Reads a zone to its end; how many sets.
+    async fn list(service: &Service, zone: &Zone, exact: &Exact) -> usize {
+        let (mut count, mut cursor) = (0, None);
+        loop {
+            match page(service, zone, cursor.as_ref(), exact).await.unwrap() {
+                Listing::Page { sets, next } => {
+                    count += sets.len();
+                    cursor = Some(next);
+                }
+                Listing::Full { sets, .. } => return count + sets.len(),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn how_sets_were_spelled_that_are_gone_is_forgotten() {
+        let fake = Fake::start();
+        let id = fake.add_zone("000000000001", "example.org", false, &[]);
+        let zone = Zone::new(&InstanceId::from("aws"), &id, DnsName::parse("example.org").unwrap());
+        let (service, exact) = (at(&fake.url(), "AKIDFAKE"), Exact::default());
+        assert_eq!(list(&service, &zone, &exact).await, 2);
+        // The name servers of the zone, which are written with a final dot.
+        let own = exact.size();
+        let names: Vec<String> = (0..1_000).map(|n| format!("_sip._tcp.n{n}.example.org.")).collect();
+        for name in &names {
+            fake.put(&id, Theirs::new(name, "SRV", 300, &["10 5 5060 sip.example.net"]));
+        }
+        assert_eq!((list(&service, &zone, &exact).await, exact.size()), (1_002, own + 1_000));
+        for name in &names {
+            fake.remove(&id, name, "SRV", None);
+        }
+        assert_eq!((list(&service, &zone, &exact).await, exact.size()), (2, own));
+    }
 
     #[test]
     fn a_cursor_is_read_as_it_was_written() {
