@@ -5,7 +5,7 @@
 //!
 //! <https://docs.aws.amazon.com/Route53/latest/APIReference/API_ChangeResourceRecordSets.html>
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aws_sdk_route53::types::{
     Change as WireChange, ChangeAction, ChangeBatch, ResourceRecordSet, ResourceRecordSetFailover,
@@ -28,6 +28,20 @@ pub(crate) const APPLY: &str = "apply changes";
 pub(crate) struct Wire {
     pub(crate) deletes: Vec<ResourceRecordSet>,
     pub(crate) creates: Vec<ResourceRecordSet>,
+    /// What has to stand and stays as it is: it goes and comes back, so that the service compares it.
+    kept: Vec<ResourceRecordSet>,
+}
+
+impl Wire {
+    /// All that stands after the request.
+    pub(crate) fn to(&self) -> impl Iterator<Item = &ResourceRecordSet> {
+        self.creates.iter().chain(&self.kept)
+    }
+
+    /// All that is sent.
+    pub(crate) fn sets(&self) -> impl Iterator<Item = &ResourceRecordSet> {
+        self.deletes.iter().chain(&self.kept).chain(self.to())
+    }
 }
 
 /// Carries groups out in one request, or in two where what they demand besides does not fit into one.
@@ -74,7 +88,7 @@ pub(crate) async fn apply(
     outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(unsent)).collect()
 }
 
-/// The changes of a group. What must stand and stays as it is goes and comes back, so that the service compares it.
+/// The changes of a group, and what must stand for them.
 fn wire(zone: &Zone, group: &Group, exact: &Exact) -> Result<Wire, String> {
     let id = &zone.key.zone;
     let mut wire = Wire::default();
@@ -106,9 +120,7 @@ fn wire(zone: &Zone, group: &Group, exact: &Exact) -> Result<Wire, String> {
     let mut kept: BTreeSet<&RecordKey> = BTreeSet::new();
     for set in standing(group) {
         if !changed.contains(&set.key) && kept.insert(&set.key) {
-            let spelled = exact.spelling(id, set)?;
-            wire.deletes.push(spelled.clone());
-            wire.creates.push(spelled);
+            wire.kept.push(exact.spelling(id, set)?);
         }
     }
     Ok(wire)
@@ -189,10 +201,12 @@ fn parts(wires: Vec<(usize, Wire)>) -> Vec<Vec<(usize, Wire)>> {
     let mut parts: Vec<Vec<(usize, Wire)>> = Vec::new();
     let mut filled = (0, 0);
     for (at, wire) in wires {
-        let sets = || wire.deletes.iter().chain(&wire.creates);
-        let values: usize = sets().map(|set| set.resource_records().len().max(1)).sum();
-        let characters: usize =
-            sets().flat_map(ResourceRecordSet::resource_records).map(|record| record.value().chars().count()).sum();
+        let values: usize = wire.sets().map(|set| set.resource_records().len().max(1)).sum();
+        let characters: usize = wire
+            .sets()
+            .flat_map(ResourceRecordSet::resource_records)
+            .map(|record| record.value().chars().count())
+            .sum();
         let fits = filled.0 + values <= VALUES && filled.1 + characters <= crate::adjust::CHARACTERS;
         if let Some(part) = parts.last_mut().filter(|_| fits) {
             part.push((at, wire));
@@ -243,10 +257,26 @@ async fn send(
     }
 }
 
+/// What the groups demand. What several of them demand alike is there once: the service takes no change twice.
+fn demanded(part: &[(usize, Wire)]) -> Vec<&ResourceRecordSet> {
+    let (mut all, mut by_key) = (Vec::new(), HashMap::<_, Vec<&ResourceRecordSet>>::new());
+    for set in part.iter().flat_map(|(_, wire)| &wire.kept) {
+        let of_key = by_key.entry((set.name(), set.r#type().as_str(), set.set_identifier())).or_default();
+        if !of_key.contains(&set) {
+            of_key.push(set);
+            all.push(set);
+        }
+    }
+    all
+}
+
 /// What goes before what comes: one name may do both.
 fn batch(part: &[(usize, Wire)]) -> Result<ChangeBatch, String> {
-    let deletes = part.iter().flat_map(|(_, wire)| &wire.deletes).map(|set| (ChangeAction::Delete, set));
-    let creates = part.iter().flat_map(|(_, wire)| &wire.creates).map(|set| (ChangeAction::Create, set));
+    let kept = demanded(part);
+    let deletes = part.iter().flat_map(|(_, wire)| &wire.deletes).chain(kept.iter().copied());
+    let deletes = deletes.map(|set| (ChangeAction::Delete, set));
+    let creates = part.iter().flat_map(|(_, wire)| &wire.creates).chain(kept.iter().copied());
+    let creates = creates.map(|set| (ChangeAction::Create, set));
     let change = |(action, set): (ChangeAction, &ResourceRecordSet)| {
         WireChange::builder().action(action).resource_record_set(set.clone()).build()
     };

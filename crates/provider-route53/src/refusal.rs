@@ -74,7 +74,7 @@ pub(crate) fn outcomes(failure: &Failure, said: &Said, groups: &[Group], part: &
     let messages = said.of_batch();
     let mut guilty: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     // Where an object can write what a sentence says, none is believed: the offender is searched for.
-    let doubted = part.iter().flat_map(|(_, wire)| wire.deletes.iter().chain(&wire.creates)).any(is_misleading);
+    let doubted = part.iter().flat_map(|(_, wire)| wire.sets()).any(is_misleading);
     for message in messages.iter().filter(|_| !doubted) {
         for named in named(message) {
             let whose = part
@@ -130,7 +130,7 @@ fn without_room(part: &[(usize, Wire)]) -> impl Iterator<Item = usize> {
 /// is gone. It may be made later.
 fn without_reference(error: &Error, said: &Said, part: &[(usize, Wire)]) -> Vec<Outcome> {
     let refused = |context: String| Error::new(ErrorKind::Invalid, APPLY, context).retry(Retry::Backoff);
-    let ids: BTreeSet<&str> = part.iter().flat_map(|(_, wire)| &wire.creates).flat_map(references).collect();
+    let ids: BTreeSet<&str> = part.iter().flat_map(|(_, wire)| wire.to()).flat_map(references).collect();
     let quoted: Vec<&str> =
         ids.into_iter().filter(|id| said.sentences.iter().any(|sentence| sentence.contains(id))).collect();
     // An id is what an object states: one that is a part of another is quoted with it.
@@ -139,7 +139,7 @@ fn without_reference(error: &Error, said: &Said, part: &[(usize, Wire)]) -> Vec<
         quoted.contains(&id) && !quoted.iter().any(longer)
     };
     let outcome = |(_, wire): &(usize, Wire)| {
-        if wire.creates.iter().flat_map(references).any(is_named) {
+        if wire.to().flat_map(references).any(is_named) {
             return Outcome::refused(refused(format!("{}: {}", said.code, said.sentences.join("; "))));
         }
         Outcome::Refused { error: refused(error.context.clone()), blame: Blame::Batch }

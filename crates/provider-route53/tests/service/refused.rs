@@ -1,10 +1,11 @@
 //! Batches that the service refuses for one set: what the others of the call come to.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::common::{dump, since};
+use crate::common::{dump, since, theirs};
 use crate::requests::{group, one_zone, set};
-use zonewright_core::change::{Blame, Change, Group, Outcome, Step};
+use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition, Step};
 use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::options::{OptionValue, Options};
 use zonewright_core::provider::Provider;
@@ -171,5 +172,30 @@ async fn a_set_identifier_has_no_other_record_refused() {
             };
             assert_eq!(error.kind, ErrorKind::Conflict, "{error}");
         }
+    }
+}
+
+/// Two records whose right is one claim in the old format: it is compared once, for both.
+#[tokio::test]
+async fn what_two_groups_demand_alike_is_sent_once() {
+    let (service, provider, zone) = one_zone().await;
+    let claim = set("example.test", RecordType::Txt, &["\"heritage=external-dns,external-dns/owner=me\""]);
+    let put = |claim: &RecordSet| service.put(zone.key.zone.as_str(), theirs(claim));
+    put(&claim);
+    let demanding = |rtype, data: &str, claim: &RecordSet| {
+        let mut group = group(Change::Create { to: set("new.example.test", rtype, &[data]) });
+        group.requires = vec![Precondition::Exact(claim.clone())];
+        group
+    };
+    let both =
+        |claim| [demanding(RecordType::A, "192.0.2.9", claim), demanding(RecordType::Aaaa, "2001:db8::9", claim)];
+    let before = service.calls();
+    let outcomes = provider.apply(&zone, &both(&claim)).await;
+    assert!(matches!(*outcomes, [Outcome::Applied, Outcome::Applied]), "{outcomes:?}");
+    assert_eq!(since(&service, &before)["ChangeResourceRecordSets"], 1);
+    // Where it has changed, both are told.
+    put(&RecordSet { ttl: Ttl::from_secs(u32::try_from(Duration::from_hours(1).as_secs()).unwrap()), ..claim.clone() });
+    for outcome in provider.apply(&zone, &both(&claim)).await {
+        assert_eq!(own(&outcome).kind, ErrorKind::Conflict);
     }
 }
