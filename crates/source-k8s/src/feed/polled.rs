@@ -2,7 +2,7 @@
 //!
 //! In comes a list of endpoints, again and again; out go the events of a list, with one object for each name, as if they
 //! were DNSEndpoints of a kind of their own. What must hold: a list that could not be had is a lost view and never an empty
-//! one.
+//! one, and an endpoint of it that cannot be read is there.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,14 +11,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
+use zonewright_core::endpoint::Uid;
 
 use crate::connector;
 use crate::fake::Fake;
-use crate::feed::{FeedEvent, resolver};
+use crate::feed::{FeedEvent, Unreadable, resolver};
 use crate::kind::Kind;
 use crate::options::SourceOptions;
 use crate::source::K8sSource;
-use crate::store::Object;
+use crate::store::{Object, ObjectKey};
 
 /// Least time between two lists.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -69,9 +70,67 @@ pub(crate) fn list(kind: Kind, endpoints: Vec<Value>, options: &SourceOptions) -
     let keep = options.keep();
     let object = |(name, endpoints): (String, Vec<Value>)| {
         let value = json!({"metadata": {"name": name}, "spec": {"endpoints": endpoints}});
-        let read = Object::from_value(kind, value, &keep);
-        read.map_err(|error| tracing::warn!(source = %kind.id(), name, %error, "an endpoint cannot be read")).ok()
+        Object::from_value(kind, value, &keep).map_or_else(
+            |error| {
+                tracing::warn!(source = %kind.id(), name, %error, "an endpoint cannot be read; what its name has stays");
+                let (key, error) = (ObjectKey::new(kind, "", &name), Arc::from(error.to_string()));
+                FeedEvent::Unreadable(Unreadable { key, uid: Uid::default(), error })
+            },
+            FeedEvent::Listed,
+        )
     };
-    let objects = by_name.into_iter().filter_map(object).map(FeedEvent::Listed);
+    let objects = by_name.into_iter().map(object);
     [FeedEvent::Begin(kind)].into_iter().chain(objects).chain([FeedEvent::Done(kind), FeedEvent::Open(kind)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use zonewright_core::source::{ObjectState, SeenKinds};
+
+    use super::*;
+    use crate::index::Index;
+    use crate::options::SourceKind;
+
+    const KIND: Kind = Kind::Connector;
+
+    fn index(options: &SourceOptions) -> Index {
+        Index::new(Arc::new(options.clone()), &SeenKinds::default())
+    }
+
+    /// Takes in a list: what every object asks for now, whether any is gone, and whether the view is complete.
+    fn take(index: &mut Index, endpoints: Vec<Value>, options: &SourceOptions) -> (Vec<String>, bool, bool) {
+        for event in list(KIND, endpoints, options) {
+            index.apply(event, Instant::now());
+        }
+        let gone = |state: &ObjectState| matches!(state, ObjectState::Gone { .. });
+        let gone = index.take(false).objects.iter().any(|update| gone(&update.state));
+        let mut asked = Vec::new();
+        for update in index.take(true).objects {
+            if let ObjectState::Present(mapped) = update.state {
+                asked.extend(mapped.endpoints.iter().map(ToString::to_string));
+            }
+        }
+        asked.sort();
+        (asked, gone, index.states(Instant::now())[&KIND.id()].complete)
+    }
+
+    #[test]
+    fn an_endpoint_that_cannot_be_read_is_not_gone() {
+        let options = SourceOptions { sources: vec![SourceKind::Connector], ..SourceOptions::default() };
+        let endpoint = |name: &str, ttl: Value| json!({"dnsName": name, "recordType": "A", "targets": ["192.0.2.1"], "recordTTL": ttl});
+        let (a, b, c) = ("a.example A 192.0.2.1", "b.example A 192.0.2.1", "c.example A 192.0.2.1");
+        let good = |name: &str| endpoint(name, json!(300));
+        let bad = |name: &str| endpoint(name, json!(300.5));
+        let mut known = index(&options);
+        let all = vec![good("a.example"), good("b.example")];
+        assert_eq!(take(&mut known, all, &options), (vec![a.to_owned(), b.to_owned()], false, true));
+        let later = vec![bad("a.example"), good("b.example"), good("c.example")];
+        let (asked, gone, _) = take(&mut known, later.clone(), &options);
+        assert_eq!((asked, gone), (vec![a.to_owned(), b.to_owned(), c.to_owned()], false), "what it asked for stays");
+        assert_eq!(take(&mut known, vec![good("b.example")], &options), (vec![b.to_owned()], true, true));
+        let (asked, _, complete) = take(&mut index(&options), later, &options);
+        assert_eq!((asked, complete), (vec![b.to_owned(), c.to_owned()], false), "nobody knows what it asks for");
+        let nameless = vec![good("b.example"), json!({"dnsName": 5, "recordType": "A", "targets": ["192.0.2.1"]})];
+        assert_eq!(take(&mut known, nameless, &options), (vec![b.to_owned()], false, false), "it may be any of them");
+    }
 }
