@@ -2,9 +2,11 @@
 //! and gather endpoints, pending names and notes.
 //!
 //! In come texts of one object, out goes its [`Mapped`]. What must hold: a bad value costs only itself and leaves a note;
-//! targets of one name, type and set identifier are one endpoint; a name that has targets is not pending.
+//! targets of one name, type and set identifier are one endpoint; a name that has targets is not pending, and where only a
+//! part of them is known nothing is taken from it for the grace.
 
 mod templates;
+mod waiting;
 mod wanted;
 
 use std::collections::{BTreeMap, HashSet};
@@ -54,6 +56,8 @@ pub(crate) struct Mapping<'a> {
     settings: Rc<EndpointSettings>,
     wanted: BTreeMap<(DnsName, RecordType, Option<SetId>), EndpointTargets>,
     pending: BTreeMap<DnsName, Pending>,
+    /// Names that have targets from several places, as far as one of these is not known.
+    partly: BTreeMap<DnsName, Pending>,
     unknown: Vec<Unknown>,
     notes: Notes,
     kinds: Kinds,
@@ -85,6 +89,7 @@ impl<'a> Mapping<'a> {
             settings: Rc::new(EndpointSettings { resource, ..EndpointSettings::default() }),
             wanted: BTreeMap::new(),
             pending: BTreeMap::new(),
+            partly: BTreeMap::new(),
             unknown: Vec::new(),
             notes: Notes::default(),
             kinds: [role.kind.id()].into(),
@@ -342,44 +347,9 @@ impl<'a> Mapping<'a> {
         self.wanted.is_empty()
     }
 
-    /// Notes that the object asks for something that cannot be determined now; what is published under its label stays.
-    pub(crate) fn cannot_determine(&mut self, labels: impl IntoIterator<Item = Option<Arc<str>>>, reason: &str) {
-        let unknown = |resource| Unknown { resource, reason: reason.to_owned(), passing: false };
-        self.unknown.extend(labels.into_iter().map(unknown));
-    }
-
-    /// Asks for records whose very names are not known now: what is published under the object's label stays for the grace.
-    #[cfg(feature = "gateway")]
-    pub(crate) fn wait_for_names(&mut self, reason: &str) {
-        let resource = self.settings.resource.clone();
-        self.unknown.push(Unknown { resource, reason: reason.to_owned(), passing: true });
-    }
-
-    /// An alias of itself never resolves; some controllers write an object's own host into its status.
-    fn refuse_self(&mut self, name: &DnsName) {
-        self.warn(INVALID_TARGET, format!("{name} would be an alias of itself; expected another host or an address"));
-        self.wait(name, "its only target is the name itself");
-    }
-
-    /// Asks for records at `name` whose targets are not known now.
-    pub(crate) fn wait(&mut self, name: &DnsName, reason: &str) {
-        let resource = self.settings.resource.clone();
-        let pending = || Pending { name: name.clone(), resource, reason: reason.to_owned() };
-        self.pending.entry(name.clone()).or_insert_with(pending);
-    }
-
-    /// Asks for `targets`, or waits if there are none.
-    pub(crate) fn want_or_wait(&mut self, name: &DnsName, targets: &[RData], sharing: Sharing, reason: &str) {
-        if targets.is_empty() {
-            self.wait(name, reason);
-        } else {
-            self.want(name, targets, sharing);
-        }
-    }
-
     /// What came of it, sorted by name and type.
     pub(crate) fn finish(self) -> Mapped {
-        let Self { origin, wanted, mut pending, unknown, notes, kinds, .. } = self;
+        let Self { origin, wanted, mut pending, partly, mut unknown, notes, kinds, .. } = self;
         let mut endpoints: Vec<Endpoint> = wanted
             .into_iter()
             .map(|((name, rtype, _), wanted)| {
@@ -389,6 +359,7 @@ impl<'a> Mapping<'a> {
             .collect();
         // Kept as long as the object lives, and nearly always of one element, where a vector begins with room for four.
         endpoints.shrink_to_fit();
+        waiting::settle(partly, &endpoints, &mut pending, &mut unknown);
         let pending = pending.into_values().collect();
         Mapped {
             endpoints,

@@ -13,7 +13,7 @@ use crate::map::Mapping;
 use crate::objects::{Ingress, Meta, Service};
 
 /// The field that most objects state their addresses in.
-const LOAD_BALANCER: &str = "status.loadBalancer.ingress";
+pub(super) const LOAD_BALANCER: &str = "status.loadBalancer.ingress";
 
 /// What an object answers at.
 #[derive(Debug, Clone, PartialEq, Eq)]

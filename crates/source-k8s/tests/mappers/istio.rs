@@ -182,7 +182,7 @@ fn names_of_virtual_services() {
         ("no gateways", json!([]), ""),
         ("mesh", json!(["mesh", ""]), ""),
         ("missing", json!(["nope"]), "a.org pending"),
-        ("missing beside one that is there", json!(["nope", "gw"]), A),
+        ("missing beside one that is there", json!(["nope", "gw"]), "a.org A 8.8.8.8 | names pending"),
         ("with its namespace", json!(["ns/gw"]), A),
         ("elsewhere", json!(["x/gw"]), "a.org pending"),
         ("more than a name", json!(["a/b/c", "gw"]), "a.org A 8.8.8.8 | ! InvalidGateway"),
@@ -201,6 +201,29 @@ fn several_gateways_are_joined() {
     ];
     let thing = bound(&["a.org"]).with("spec.gateways", json!(["one", "two", "closed"]));
     check_in("first seen first", &thing, &others, |_| {}, "a.org A 2.2.2.2 1.1.1.1 | a.org CNAME t.org");
+}
+
+/// What one gives is published; what the other gave stays for the grace.
+#[test]
+fn of_two_gateways_or_services_one_that_is_blank_takes_nothing_away() {
+    let rest = "a.org A 8.8.8.8 | names pending";
+    for (id, blank, expected) in [
+        ("a load balancer", service("b", ""), rest),
+        ("of another type", service("b", "").with("spec.type", "ClusterIP"), A),
+        ("with external addresses", service("b", "").with("spec.externalIPs", json!(["8.8.8.8"])), A),
+        ("elsewhere", service("b", "").with("spec.selector", json!({"istio": "other"})), A),
+    ] {
+        let mut others = vec![service("in", "8.8.8.8"), blank];
+        check_in(id, &gateway(&["a.org"]), &others, |_| {}, expected);
+        others.push(gateway(&["*"]));
+        check_in(id, &bound(&["a.org"]), &others, |_| {}, expected);
+    }
+    let blank = gateway(&["*"]).with("metadata.name", "blank").with("spec.selector", json!({"istio": "none"}));
+    let others = [service("in", "8.8.8.8"), gateway(&["*"]), blank];
+    check_in("a Gateway", &bound(&["a.org"]).with("spec.gateways", json!(["gw", "blank"])), &others, |_| {}, rest);
+    let bound_elsewhere = [service("in", "8.8.8.8"), gateway(&["*"]), others[2].with("spec.servers", json!([]))];
+    let thing = bound(&["a.org"]).with("spec.gateways", json!(["gw", "blank"]));
+    check_in("a Gateway that does not let the host through", &thing, &bound_elsewhere, |_| {}, A);
 }
 
 /// The binding of hosts, namespaces and exports.

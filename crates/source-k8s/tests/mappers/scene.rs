@@ -1,7 +1,7 @@
 //! A small language for cases: objects by builder ([`crate::things`]), options by closure, and the outcome as one line for each record.
 //!
 //! `foo.example.org A 1.2.3.4 ttl=60 | foo.example.org pending | ! InvalidTTL` is two lines and a note; `names pending` stands for
-//! names that are not known themselves.
+//! what is kept for the grace by the object's label: names, or targets beside others, that are not known.
 
 use std::fmt::Write as _;
 

@@ -125,12 +125,12 @@ impl Mapper<'_, '_> {
     fn at_listener(&mut self, listener: &Listener, name: &Name, offer: &Offer, hosts: &Hosts, attached: &mut Attached) {
         let Ok(served) = self.listener_host(listener, name) else { return };
         if let Some(served) = served.as_ref().filter(|_| hosts.of_listeners) {
-            self.mapping.want_or_wait(served, &offer.targets, Sharing::Holder, &offer.reason);
+            self.mapping.want_part(served, &offer.targets, Sharing::Holder, &offer.reason);
         }
         for own in &hosts.named {
             let common = served.as_ref().map_or(Some(own), |served| host::common(served, own));
             if let Some(common) = common {
-                self.mapping.want_or_wait(common, &offer.targets, Sharing::Holder, &offer.reason);
+                self.mapping.want_part(common, &offer.targets, Sharing::Holder, &offer.reason);
                 attached.served.insert(own.clone());
             }
         }

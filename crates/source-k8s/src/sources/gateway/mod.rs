@@ -3,7 +3,8 @@
 //!
 //! In come a route of any kind and the Gateways, ListenerSets and Namespaces that it leads to; out go endpoints. What must
 //! hold: a route publishes nothing through a Gateway that has not accepted it, and a name whose fate is not known now (a
-//! Gateway that is missing, or has not answered) is pending. Where that Gateway would name it, all of the route's names wait.
+//! Gateway that is missing, or has not answered) is pending. Where that Gateway would name it, all of the route's names wait; where
+//! another Gateway serves it, what this one gave stays for the grace.
 
 mod admit;
 mod attach;
@@ -80,10 +81,12 @@ impl<'a> Mapper<'_, 'a> {
         self.report_rest(&hosts, &attached);
     }
 
-    /// The names that no listener served, and those that a missing parent's listeners would give.
+    /// The names that no listener served, and what a missing parent would give: names of its listeners, and targets beside those of
+    /// other parents.
     fn report_rest(&mut self, hosts: &Hosts, attached: &Attached) {
-        if let Some(reason) = attached.doubts.first().filter(|_| attached.hidden && hosts.rest_on_listeners()) {
-            self.mapping.wait_for_names(reason);
+        let hides = attached.hidden && (hosts.rest_on_listeners() || !attached.served.is_empty());
+        if let Some(reason) = attached.doubts.first().filter(|_| hides) {
+            self.mapping.wait_by_label(reason);
         }
         for name in hosts.named.iter().filter(|name| !attached.served.contains(name)) {
             if let Some(reason) = attached.doubts.first() {

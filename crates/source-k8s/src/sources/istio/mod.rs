@@ -1,6 +1,7 @@
 //! The mappers of Istio's Gateways and VirtualServices: hosts and annotated names, at what gateways answer at.
 //!
-//! What must hold: a VirtualService gets the targets of those gateways only that let its host through, to it and from it.
+//! What must hold: a VirtualService gets the targets of those gateways only that let its host through, to it and from it. Of
+//! several gateways, or Services of one, those that are not known now take nothing away.
 
 mod binding;
 
@@ -10,13 +11,13 @@ use std::sync::Arc;
 use zonewright_core::DnsName;
 use zonewright_core::endpoint::{Mapped, Sharing};
 
-use super::hosted::{self, Answer};
+use super::hosted::{self, Answer, LOAD_BALANCER};
 use super::{MapScope, SourceRole};
 use crate::annotations::{Annotations, TARGET};
 use crate::kind::Kind;
 use crate::lookup::ReadScope;
 use crate::map::Mapping;
-use crate::objects::{IstioGateway, IstioVirtualService, Service};
+use crate::objects::{IstioGateway, IstioVirtualService, Service, ServiceType};
 use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
@@ -66,10 +67,19 @@ fn addresses(mapping: &mut Mapping<'_>, gateway: &IstioGateway) -> Answer {
     }
     let services: Vec<Arc<Service>> = lookup.selected(Kind::Service, None, &gateway.spec.selector);
     let mut texts = BTreeSet::new();
+    let mut blank = None;
     for service in &services {
         let ips = &service.spec.external_ips;
         texts.extend(ips.iter().map(|ip| &**ip));
-        texts.extend(service.status.load_balancer.first_targets().filter(|_| ips.is_empty()));
+        let mut entries = service.status.load_balancer.first_targets().filter(|_| ips.is_empty()).peekable();
+        if ips.is_empty() && entries.peek().is_none() && service.spec.service_type == ServiceType::LoadBalancer {
+            blank = Some(service);
+        }
+        texts.extend(entries);
+    }
+    if let Some(blank) = blank.filter(|_| !texts.is_empty()) {
+        let whose = hosted::whose(Kind::Service, &blank.metadata);
+        mapping.wait_by_label(&format!("{LOAD_BALANCER} of {whose} has no address yet"));
     }
     let whose = hosted::whose(Kind::IstioGateway, &gateway.metadata);
     let field = format!("the Services that spec.selector of {whose} matches");
@@ -141,7 +151,7 @@ fn at_gateway(mapping: &mut Mapping<'_>, service: &IstioVirtualService, names: &
     let Some(gateway) = gateway else {
         let reason = format!("Gateway {namespace}/{name}, which spec.gateways[{at}] names, is not there");
         for name in names {
-            mapping.wait(name, &reason);
+            mapping.wait_for_part(name, &reason);
         }
         return;
     };
@@ -151,6 +161,6 @@ fn at_gateway(mapping: &mut Mapping<'_>, service: &IstioVirtualService, names: &
     }
     let answer = answer_of(mapping, &gateway);
     for name in bound {
-        mapping.want_or_wait(name, &answer.targets, Sharing::Holder, &answer.reason);
+        mapping.want_part(name, &answer.targets, Sharing::Holder, &answer.reason);
     }
 }

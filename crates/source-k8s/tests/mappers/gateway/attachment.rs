@@ -132,6 +132,38 @@ fn names_of_a_listener_wait_while_its_gateway_has_not_judged_or_is_missing() {
     check("the Namespace is not there", &http(&[]), &gateway, |_| {}, "a.example.internal pending | ! ParentNotFound");
 }
 
+/// What one parent gives is published; what the other gave stays for the grace.
+#[test]
+fn of_two_gateways_one_that_is_not_known_takes_nothing_away() {
+    let both = http(&[TEST]).to("other");
+    let other = gateway("other").at("2001:db8::1");
+    check(
+        "both",
+        &both,
+        &[gateway("gw"), other.clone()],
+        |_| {},
+        &format!("{TEST} A 1.2.3.4 | {TEST} AAAA 2001:db8::1"),
+    );
+    let rest = format!("{TEST} A 1.2.3.4 | names pending");
+    let missing = format!("{rest} | ! ParentNotFound");
+    check("no address", &both, &[gateway("gw"), other.with("status", json!({}))], |_| {}, &rest);
+    check("the Gateway is not there", &both, &[gateway("gw")], |_| {}, &missing);
+    let silent = http(&[TEST]).refers(to_gateway("other"));
+    check("no answer yet", &silent, &[gateway("gw"), other.clone()], |_| {}, &rest);
+    let refused = silent.answered(&to_gateway("other"), "False");
+    let refusal = format!("{TEST} A 1.2.3.4 | ! RouteNotAccepted");
+    check("refused", &refused, &[gateway("gw"), other.clone()], |_| {}, &refusal);
+    check(
+        "no longer a parent",
+        &http(&[TEST]),
+        &[gateway("gw"), other.with("status", json!({}))],
+        |_| {},
+        &format!("{TEST} A 1.2.3.4"),
+    );
+    let label = map(&both, &[gateway("gw")], &options(|o| o.sources = family())).unknown[0].resource.clone();
+    assert_eq!(label.as_deref(), Some("httproute/web/test"));
+}
+
 #[test]
 fn what_is_reported() {
     let route = route(Kind::HttpRoute, &[TEST]).refers(to_gateway("gw")).answered(&to_gateway("gw"), "False");

@@ -111,7 +111,7 @@ fn targets() {
         &http(host).to("other"),
         &[gateway("gw"), gateway("other").with("status", json!({}))],
         |_| {},
-        "a.example.internal A 1.2.3.4",
+        "a.example.internal A 1.2.3.4 | names pending",
     );
     check(
         "a listener's host waits too",
