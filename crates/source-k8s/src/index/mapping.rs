@@ -226,9 +226,12 @@ impl Index {
         if reader.key.kind != Kind::DnsEndpoint {
             return;
         }
-        let status = object.body::<DnsEndpoint>().and_then(|object| crd::status(object, mapped));
-        if let Some(status) = status.filter(|status| status.is_due) {
-            self.statuses.insert(reader.key.clone(), status);
+        // Of an object that is another process' business, that one says what is wrong with it.
+        let object = object.body::<DnsEndpoint>().filter(|object| crd::counts(object, &self.options));
+        let status = object.and_then(|object| crd::status(object, mapped)).filter(|status| status.is_due);
+        match status {
+            Some(status) => drop(self.statuses.insert(reader.key.clone(), status)),
+            None => drop(self.statuses.remove(&reader.key)),
         }
     }
 

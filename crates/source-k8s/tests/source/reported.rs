@@ -11,6 +11,7 @@ use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::objects::Service;
 use zonewright_source_k8s::options::{SourceKind, SourceOptions};
+use zonewright_source_k8s::selector::MetadataSelector;
 use zonewright_source_k8s::store::{Object, ObjectKey};
 
 use crate::support::{Engine, apply, balancer, headless, index, list, node, node_port, object, options, unreadable};
@@ -353,4 +354,33 @@ fn what_nobody_reads_is_not_kept() {
     let options = SourceOptions { sources, ..options() };
     let mut index = Index::new(Arc::new(options), &SeenKinds::default()).keeping_little();
     assert_eq!(held(&mut index, &plain), Some(2));
+}
+
+/// Whoever else reads the object says what is wrong with it.
+#[test]
+fn a_dns_endpoint_that_a_filter_leaves_out_gets_no_status() {
+    let filter = || MetadataSelector::labels("dns=inside").expect("a filter");
+    let all = SourceOptions { sources: vec![SourceKind::Crd], ..SourceOptions::default() };
+    let few = SourceOptions { label_filter: filter(), ..all.clone() };
+    let elsewhere = SourceOptions { namespace: "b".to_owned(), ..all.clone() };
+    let labelled = |value: &str, generation: i64| {
+        let metadata = json!({"namespace": "a", "name": "e", "generation": generation, "labels": {"dns": value}});
+        FeedEvent::Applied(object(Kind::DnsEndpoint, json!({"metadata": metadata, "spec": {}})))
+    };
+    let due = |index: &mut Index, event: FeedEvent| {
+        apply(index, [event]);
+        index.take(false);
+    };
+    let index = |options: &SourceOptions| Index::new(Arc::new(options.clone()), &SeenKinds::default());
+    for (options, expected) in [(&all, 1), (&few, 0), (&elsewhere, 0)] {
+        let mut index = index(options);
+        due(&mut index, labelled("outside", 1));
+        assert_eq!(index.take_statuses().len(), expected, "{:?}", options.label_filter);
+    }
+    let mut index = index(&few);
+    due(&mut index, labelled("inside", 1));
+    due(&mut index, labelled("outside", 2));
+    assert_eq!(index.take_statuses().len(), 0, "what was due before it was left out");
+    due(&mut index, labelled("inside", 3));
+    assert_eq!(index.take_statuses().len(), 1);
 }

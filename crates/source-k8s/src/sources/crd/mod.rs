@@ -47,8 +47,7 @@ pub(super) fn polled_role(source: SourceKind, kind: Kind, options: &SourceOption
 fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(object) = object.body::<DnsEndpoint>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&object.metadata, scope);
-    let here = ReadScope::of(&scope.options.namespace).has(&object.metadata.namespace);
-    if here && scope.options.passes_filters(&object.metadata).is_ok() {
+    if counts(object, scope.options) {
         let own = mapping.annotations;
         let policy = mapping.read_policy(&own);
         let settings = EndpointSettings { policy, ..EndpointSettings::clone(&mapping.settings()) };
@@ -60,6 +59,12 @@ fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
         }
     }
     mapping.finish()
+}
+
+/// Whether namespace and filters let the object in.
+pub(crate) fn counts(object: &DnsEndpoint, options: &SourceOptions) -> bool {
+    let here = ReadScope::of(&options.namespace).has(&object.metadata.namespace);
+    here && options.passes_filters(&object.metadata).is_ok()
 }
 
 struct Mapper<'m, 'a> {
