@@ -1,7 +1,8 @@
 //! A folder of manifests as a view of objects: what its files hold, and which of them wins.
 //!
 //! In comes the state of a folder at each scan; out come feed events, and faults with file and line. What must hold:
-//! - A file with faults adds and changes objects, and never removes one: what it last held stays in force.
+//! - A file with faults adds and changes objects, and never removes one: what it last held stays in force. One that held objects and
+//!   is empty has a fault: it was truncated to be written anew.
 //! - A file, or folder, that cannot be read removes nothing either.
 //! - As long as some file's content has never been known whole, the view is no evidence of what is *not* there.
 
@@ -20,8 +21,11 @@ use crate::store::{Object, ObjectKey};
 /// A file that was written so recently is read again at the next scan: a second write may carry the same time.
 const HOT: Duration = Duration::from_secs(1);
 
-/// A file that held objects and is empty was most likely truncated to be written anew: it is left alone so long.
+/// A file that held objects and is empty was most likely truncated to be written anew: nothing is said of it so long.
 const TRUNCATED: Duration = Duration::from_millis(300);
+
+/// Whoever writes may be slow, or have died: nobody can tell from an empty file that it is meant to hold nothing.
+const EMPTY: &str = "the file is empty; what it last held stays in force; expected objects, or a comment in a file that is to hold none";
 
 /// Something wrong with a file of the folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -334,10 +338,12 @@ impl File {
             return Refresh::Same;
         }
         let age = stamp.age(now);
-        if stamp.len == 0 && !self.objects.is_empty() && age < TRUNCATED {
+        let truncated = stamp.len == 0 && !self.objects.is_empty();
+        if truncated && age < TRUNCATED {
             return Refresh::Later(TRUNCATED);
         }
-        self.take(read(path, format, wanted), former);
+        let parsed = if truncated { faulty(0, EMPTY.to_owned()) } else { read(path, format, wanted) };
+        self.take(parsed, former);
         // What has a fault is read again: the cause may lie outside the file (a permission).
         self.stamp = (age >= HOT && self.faults.is_empty()).then_some(stamp);
         Refresh::Read
