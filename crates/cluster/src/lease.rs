@@ -6,7 +6,8 @@
 //!
 //! What must hold: a lease of another holder is taken only after it has stood unchanged for its whole duration by this
 //! process' own clock, whatever the clocks of others say; every write names the resource version that was read; who could not
-//! renew for [`LeaseTimes::renew_deadline`] does not lead any more.
+//! renew for [`LeaseTimes::renew_deadline`] does not lead any more. That time counts from the request, as others count the lease's
+//! duration: an answer may come late.
 
 use std::time::Duration;
 
@@ -168,6 +169,9 @@ impl LeaseRef {
     }
 }
 
+/// Why a lease is lost that was renewed.
+const LATE: &str = "the answer to its renewal came too late";
+
 /// The election of one leader.
 #[derive(Debug)]
 pub struct Election {
@@ -175,24 +179,30 @@ pub struct Election {
     me: String,
     times: LeaseTimes,
     observed: Option<Observed>,
+    /// When the renewal, or acquisition, was begun that succeeded last.
+    renewed: Option<Instant>,
 }
 
 impl Election {
     /// An election by the lease `name` in `namespace`; `me` distinguishes this process from every other.
     pub fn new(cluster: &Cluster, namespace: &str, name: &str, me: &str, times: LeaseTimes) -> Self {
         let place = LeaseRef { cluster: cluster.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
-        Self { place, me: me.to_owned(), times, observed: None }
+        Self { place, me: me.to_owned(), times, observed: None, renewed: None }
     }
 
     /// Waits until this process leads.
     pub async fn acquire(&mut self) {
         info!(lease = self.place.name, namespace = self.place.namespace, me = self.me, "waiting to become the leader");
         loop {
+            let asked = Instant::now();
             match self.attempt().await {
-                Ok(true) => {
+                Ok(true) if asked.elapsed() < self.times.renew_deadline => {
                     info!(lease = self.place.name, me = self.me, "this process is the leader");
+                    self.renewed = Some(asked);
                     return;
                 }
+                // Another process may have it by now; else the next attempt renews it.
+                Ok(true) => warn!(lease = self.place.name, "the lease was acquired too late to be relied on"),
                 Ok(false) => {}
                 Err(failure) => warn!(lease = self.place.name, %failure, "the lease could not be acquired"),
             }
@@ -206,13 +216,19 @@ impl Election {
     /// # Errors
     /// Always, when it returns: why this process does not lead any more.
     pub async fn hold(&mut self) -> Error {
-        let mut renewed = Instant::now();
+        let mut renewed = self.renewed.unwrap_or_else(Instant::now);
+        let mut why = LATE.to_owned();
         loop {
-            sleep(self.times.retry).await;
             let rest = self.times.renew_deadline.saturating_sub(renewed.elapsed());
-            let why = match timeout(rest, self.attempt()).await {
+            sleep(self.times.retry.min(rest)).await;
+            let asked = Instant::now();
+            let rest = self.times.renew_deadline.saturating_sub(renewed.elapsed());
+            if rest.is_zero() {
+                return self.lost(&why);
+            }
+            why = match timeout(rest, self.attempt()).await {
                 Ok(Ok(true)) => {
-                    renewed = Instant::now();
+                    (renewed, why) = (asked, LATE.to_owned());
                     continue;
                 }
                 Ok(Ok(false)) => return self.lost("another process holds it"),
@@ -220,9 +236,6 @@ impl Election {
                 Err(_) => "no answer in time".to_owned(),
             };
             debug!(lease = self.place.name, why, "the lease was not renewed");
-            if renewed.elapsed() >= self.times.renew_deadline {
-                return self.lost(&why);
-            }
         }
     }
 

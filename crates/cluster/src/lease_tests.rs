@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::fake::{Fake, Step as Answer};
+use crate::fake::{Fake, Piece, Step as Answer};
 
 const PATH: &str = "/apis/coordination.k8s.io/v1/namespaces/garden/leases";
 const NOW: &str = "2026-01-31T12:00:00.000000Z";
@@ -92,4 +92,28 @@ async fn a_write_that_lost_the_race_is_no_leadership() {
         Answer::refused(&format!("PATCH {PATH}/l"), 409, "Conflict", "modified"),
     ]);
     assert!(!election(&fake).attempt().await.unwrap());
+}
+
+/// Others count the lease's time from the request, whenever its answer comes.
+#[tokio::test(start_paused = true)]
+async fn a_late_answer_does_not_prolong_the_lease() {
+    let get = format!("GET {PATH}/l");
+    let late = || vec![Piece::Pause(Duration::from_secs(8)), Piece::Line(json!({}))];
+    let fake = Fake::new(vec![
+        Answer::json(&get, &lease(&spec("me", "1", 0))),
+        Answer::stream(&format!("PATCH {PATH}/l"), late()),
+        Answer::never(&get),
+    ]);
+    let begun = Instant::now();
+    let error = election(&fake).hold().await;
+    // Sent after 2 s, answered after 10 s.
+    assert_eq!(begun.elapsed().as_secs(), 12, "{error}");
+    let fake = Fake::new(vec![
+        Answer::json(&get, &lease(&spec("", "1", 0))),
+        Answer::stream(&format!("PATCH {PATH}/l"), late()),
+    ]);
+    let (begun, mut election) = (Instant::now(), election(&fake));
+    election.acquire().await;
+    let error = election.hold().await;
+    assert_eq!(begun.elapsed().as_secs(), 10, "{error}");
 }
