@@ -370,3 +370,30 @@ async fn a_mounted_config_map() {
     lab.until_endpoints(&["web.example.com A 192.0.2.2"]).await;
     assert_eq!(lab.gone, []);
 }
+
+/// What it leads to may be a folder on another disk, which is away.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_that_leads_nowhere_takes_nothing_away() {
+    let outside = tempfile::tempdir().unwrap();
+    let there = outside.path().join("there");
+    fs::create_dir(&there).unwrap();
+    fs::write(there.join("web.yaml"), service("web", "192.0.2.1")).unwrap();
+    let mut lab = Lab::with(&[]).await;
+    let place = lab.place();
+    std::os::unix::fs::symlink(&there, place.path("x")).unwrap();
+    lab.until_endpoints(&[WEB]).await;
+
+    fs::rename(&there, outside.path().join("away")).unwrap();
+    lab.until("the view to be stale", |lab| !lab.is_evidence()).await;
+    lab.until_endpoints(&[WEB]).await;
+    assert!(lab.faults()[0].starts_with("x: cannot be read: "), "{:?}", lab.faults());
+
+    fs::rename(outside.path().join("away"), &there).unwrap();
+    lab.until("the view to be fresh", Lab::is_evidence).await;
+    assert_eq!(lab.gone, []);
+
+    place.remove("x");
+    lab.until_endpoints(&[]).await;
+    lab.until("the view to be fresh", Lab::is_evidence).await;
+}

@@ -1,7 +1,7 @@
 //! Which manifest files there are below a folder, without a look into them.
 //!
-//! In comes a folder; out come its files, each with its format and what the system knows of it, and what cannot be read. Names that
-//! begin with a dot are passed over.
+//! In comes a folder; out come its files, each with its format and what the system knows of it, and what cannot be read, a link that
+//! leads nowhere among it. Names that begin with a dot are passed over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
@@ -48,6 +48,10 @@ impl Listing {
                 }
             }
             Ok(_) => {}
+            // What the link leads to is away, and may be a folder.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+                self.unreadable.insert(path, "cannot be read: it is a link that leads nowhere".to_owned());
+            }
             // Gone since the folder was read: it is not there.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => self.unreadable(&path, &error),
