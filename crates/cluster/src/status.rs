@@ -5,7 +5,7 @@
 
 use http::Method;
 use serde_json::Value;
-use zonewright_core::Result;
+use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::cluster::Cluster;
 use crate::object;
@@ -16,7 +16,8 @@ impl Cluster {
     /// already, or where the object has moved on to another `metadata.generation` than `generation`.
     ///
     /// # Errors
-    /// The object cannot be read or written; the right `update` on the subresource may be missing.
+    /// The object cannot be read or written; the right `update` on the subresource may be missing. [`ErrorKind::Unsupported`] if the
+    /// kind has no such subresource.
     pub async fn write_status(&self, kind: &WatchSpec, key: &WatchKey, generation: i64, fields: &Value) -> Result<()> {
         let path = object::path(kind, &key.namespace, &key.name);
         let place = format!("{} {}/{}", kind.kind, key.namespace, key.name);
@@ -26,7 +27,20 @@ impl Cluster {
         if current != Some(generation) || !merge(&mut object, fields) {
             return Ok(());
         }
-        self.write::<Value>(Method::PUT, &format!("{path}/status"), &object).await.map(drop).map_err(failed)
+        match self.write::<Value>(Method::PUT, &format!("{path}/status"), &object).await {
+            Ok(_) => Ok(()),
+            Err(failure) if failure.code() == Some(404) && self.is_still_there(&path, &object).await => {
+                let text = format!("{place}: the object is there, and its kind has no subresource `status`");
+                Err(Error::new(ErrorKind::Unsupported, "write status", text))
+            }
+            Err(failure) => Err(failed(failure)),
+        }
+    }
+
+    /// The API server says the same, that the object is not found, where the object is gone and where only the subresource is missing.
+    async fn is_still_there(&self, path: &str, object: &Value) -> bool {
+        let uid = |object: &Value| object.pointer("/metadata/uid").cloned();
+        self.read::<Value>(path).await.is_ok_and(|now| uid(&now) == uid(object))
     }
 }
 
@@ -50,6 +64,27 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::fake::{Fake, Step};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_without_the_subresource_is_told_from_an_object_that_is_gone() {
+        let kind = WatchSpec::new("externaldns.k8s.io", "v1alpha1", "dnsendpoints", "DNSEndpoint", true);
+        let key = WatchKey { namespace: "a".to_owned(), name: "e".to_owned(), uid: String::new() };
+        let path = "/apis/externaldns.k8s.io/v1alpha1/namespaces/a/dnsendpoints/e";
+        let (get, put) = (format!("GET {path}"), format!("PUT {path}/status"));
+        let there = |uid: &str| Step::json(&get, &json!({"metadata": {"uid": uid, "generation": 1}}));
+        let none =
+            |request: &str| Step::refused(request, 404, "NotFound", "dnsendpoints.externaldns.k8s.io \"e\" not found");
+        for (then, expected) in [
+            (there("u-1"), ErrorKind::Unsupported),
+            (there("u-2"), ErrorKind::NotFound),
+            (none(&get), ErrorKind::NotFound),
+        ] {
+            let fake = Fake::new(vec![there("u-1"), none(&put), then]);
+            let written = fake.cluster().write_status(&kind, &key, 1, &json!({"observedGeneration": 1})).await;
+            assert_eq!(written.unwrap_err().kind, expected);
+        }
+    }
 
     #[test]
     fn other_fields_of_the_status_stay() {

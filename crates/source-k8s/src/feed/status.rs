@@ -25,6 +25,10 @@ const ATTEMPTS: u32 = 4;
 /// When a status that could not be written is due again.
 const AGAIN: Duration = Duration::from_mins(1);
 
+/// What is said once.
+const NO_SUBRESOURCE: &str = "no DNSEndpoint gets a status, which says what is wrong with it: apply the \
+    CustomResourceDefinition anew, with `subresources: {status: {}}` in its version";
+
 /// Goes on until `ending` is over, and writes what is due by then.
 pub(crate) async fn run(cluster: Cluster, source: Arc<K8sSource>, ending: impl Future<Output = ()>) {
     let row = Kind::DnsEndpoint.spec();
@@ -53,6 +57,7 @@ impl Statuses for InCluster {
 async fn report(place: &impl Statuses, source: &K8sSource, ending: impl Future<Output = ()>) {
     let mut ending = pin!(ending);
     let (mut unwritten, mut attempts, mut ended) = (Unwritten::default(), ATTEMPTS, false);
+    let mut unsupported = false;
     while !ended {
         let due = tokio::select! {
             due = source.due_statuses() => due,
@@ -70,6 +75,13 @@ async fn report(place: &impl Statuses, source: &K8sSource, ending: impl Future<O
                 Ok(()) => {
                     attempts = ATTEMPTS;
                     unwritten.0.remove(&key);
+                }
+                // So it is with every object of the kind.
+                Err(error) if error.kind == ErrorKind::Unsupported => {
+                    unwritten.0.remove(&key);
+                    if !std::mem::replace(&mut unsupported, true) {
+                        tracing::warn!(object = %key, error = error.chain(), "{NO_SUBRESOURCE}");
+                    }
                 }
                 Err(error) => {
                     // Perhaps none can be written now: the others are not kept waiting for that.
@@ -92,6 +104,7 @@ async fn write(place: &impl Statuses, key: &ObjectKey, status: &Status, attempts
                 tracing::debug!(object = %key, error = error.chain(), "no status is written");
                 return Ok(());
             }
+            Err(error) if error.kind == ErrorKind::Unsupported => return Err(error),
             Err(_) if attempt < attempts => sleep(Duration::from_secs(1) * attempt).await,
             done => return done,
         }
@@ -237,10 +250,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_object_that_is_gone_is_tried_once() {
-        let scene = Scene::new(&["a", "b"]);
-        let tried = scene.tried(600, &[("a", 9, ErrorKind::NotFound)], async {}).await;
-        assert_eq!(lines(&tried), ["0: a 1", "0: b 1"]);
+    async fn an_object_that_is_gone_or_whose_kind_has_no_status_is_tried_once() {
+        for kind in [ErrorKind::NotFound, ErrorKind::Unsupported] {
+            let scene = Scene::new(&["a", "b"]);
+            let tried = scene.tried(600, &[("a", 9, kind), ("b", 9, kind)], async {}).await;
+            assert_eq!(lines(&tried), ["0: a 1", "0: b 1"]);
+        }
     }
 
     #[tokio::test(start_paused = true)]
