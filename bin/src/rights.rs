@@ -1,7 +1,8 @@
 //! The rights that a daemon with given flags needs in its cluster, as roles to apply.
 //!
-//! In: the settings. Out: a `ClusterRole` for what is read everywhere, a `Role` for what is read in one namespace alone, and a
-//! `Role` for the daemon's own namespace; where a service account is named, with their bindings to it. What must hold: nothing is
+//! In: the settings. Out: a `ClusterRole` for what is read everywhere, a `Role` for what is read in one namespace alone, one
+//! for the registry's documents where they are in another namespace, and one for the daemon's own; where a service account is named,
+//! with their bindings to it. What must hold: nothing is
 //! in them that the daemon does not use.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,8 +47,16 @@ pub(crate) fn show(catalog: &Catalog, settings: &Settings) -> Result<String> {
     }
     let mut own = Rules::new();
     add(&mut own, "", "configmaps", &["get", "create", "update"]);
+    let mut registry = None;
     if connection::keeps_documents(catalog, settings) {
-        add(&mut own, "", "configmaps", &["list", "patch"]);
+        match settings.text("registry-namespace") {
+            "" => add(&mut own, "", "configmaps", &["list", "patch"]),
+            namespace => {
+                let mut rules = Rules::new();
+                add(&mut rules, "", "configmaps", &["get", "list", "create", "patch"]);
+                registry = Some((namespace.to_owned(), rules));
+            }
+        }
     }
     // Events on objects say why a name is not published, those on the pod that deletes are held.
     match within.values_mut().next().filter(|_| everywhere.is_empty()) {
@@ -60,6 +69,9 @@ pub(crate) fn show(catalog: &Catalog, settings: &Settings) -> Result<String> {
     roles.extend((!everywhere.is_empty()).then(|| named("ClusterRole", "zonewright", None, everywhere)));
     roles.extend(
         within.into_iter().map(|(namespace, rules)| named("Role", "zonewright-sources", Some(namespace), rules)),
+    );
+    roles.extend(
+        registry.into_iter().map(|(namespace, rules)| named("Role", "zonewright-registry", Some(namespace), rules)),
     );
     let home = account.as_ref().map(|account| account.namespace.clone());
     let own = named("Role", "zonewright", home, own);

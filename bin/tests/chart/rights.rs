@@ -132,6 +132,7 @@ fn sources_together_have_the_rights_of_all() {
         "{sources: [gateway-httproute], enableGatewayListenerSets: true}",
         "{sources: [ingress], extraArgs: {source: node}}",
         "{registry: configmap}",
+        "{registry: configmap, extraArgs: {registry-namespace: claims}}",
     ] {
         compare(&installed(values), values);
     }
