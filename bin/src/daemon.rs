@@ -1,5 +1,7 @@
 //! The daemon: parts from settings, the engine, and what is around it until the order to stop.
 
+mod surroundings;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -28,12 +30,13 @@ use zonewright_source_k8s::source::K8sSource;
 use crate::catalog::Catalog;
 use crate::command_flags;
 use crate::connection::{self, Connection};
-use crate::http::{self, HealthCheck, StatusPages};
 use crate::instance::InstanceSettings;
 use crate::preview::{self, Gatherer, Preview};
 use crate::reporter::LogReporter;
 use crate::state_lock::StateLock;
-use crate::{config, control, journal, saved, state_dir, status, summary};
+use crate::{config, control, journal, saved, state_dir, status};
+
+pub(crate) use self::surroundings::{Surroundings, listen, on_signal};
 
 /// How long the end waits for what is still written to objects. Events take five seconds at most and then say how many were left;
 /// statuses have all the time that a single pass has, and after a signal as much as events.
@@ -45,13 +48,48 @@ const ONCE_GRACE: Duration = Duration::from_mins(1);
 /// # Errors
 /// What keeps it from starting. Nothing ends it later.
 pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[InstanceSettings]) -> Result<ExitCode> {
-    let stop = CancellationToken::new();
-    on_signal(stop.clone())?;
-    info!(version = env!("CARGO_PKG_VERSION"), given = summary::given(settings), "zonewright starts");
+    run_in(Surroundings::open(settings).await?, catalog, settings, listed).await
+}
+
+/// As [`run`], where signals and probes are served already.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) async fn run_in(
+    around: Surroundings,
+    catalog: &Catalog,
+    settings: &Settings,
+    listed: &[InstanceSettings],
+) -> Result<ExitCode> {
+    // An API server that hangs costs half a minute for each request.
+    let started = tokio::select! {
+        started = start(&around, catalog, settings, listed) => Some(started?),
+        () = around.stop.cancelled() => None,
+    };
+    match started {
+        Some(started) => serve(started, around, settings).await,
+        None => Ok(around.stopped_early(settings).await),
+    }
+}
+
+/// The engine at work, and what it works with.
+struct Started {
+    engine: Arc<Engine>,
+    gathered: Option<Arc<Gatherer>>,
+    lock: Option<StateLock>,
+    tasks: Tasks,
+}
+
+async fn start(
+    around: &Surroundings,
+    catalog: &Catalog,
+    settings: &Settings,
+    listed: &[InstanceSettings],
+) -> Result<Started> {
     let config = config::engine(settings)?;
-    let metrics = Arc::new(metrics());
+    let metrics = &around.metrics;
     let cluster = connection::open(catalog, settings).await?;
-    let shared = shared(&metrics);
+    let shared = shared(metrics);
     let documents = connection::documents(catalog, settings, cluster.as_ref());
     let instances = config::instances(catalog, settings, listed, documents, &shared).await?;
     let world = DaemonParts::open(settings, &config, cluster).await?;
@@ -73,10 +111,13 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
         own_object: own_object(),
     };
     let engine = Arc::new(Engine::start(config, parts).await);
-    let metrics = engine.metrics().clone();
-    let pages =
-        StatusPages { metrics: Arc::new(move || metrics.text()), health: Arc::new(EngineHealth(engine.clone())) };
-    let server = listen(settings, pages, stop.clone()).await?;
+    around.health.knows(engine.clone());
+    Ok(Started { engine, gathered, lock: world.lock, tasks: world.tasks })
+}
+
+async fn serve(started: Started, around: Surroundings, settings: &Settings) -> Result<ExitCode> {
+    let Started { engine, gathered, lock, tasks } = started;
+    let stop = &around.stop;
     let pass = if settings.bool("once") {
         let outcome = tokio::select! {
             outcome = engine.settled() => outcome,
@@ -105,11 +146,9 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
     let patience = if stop.is_cancelled() { SHUTDOWN_GRACE } else { ONCE_GRACE };
     stop.cancel();
     let left = engine.stop().await;
-    drop(world.lock);
-    world.tasks.end(patience).await;
-    if let Some(server) = server {
-        let _ = server.task.await;
-    }
+    drop(lock);
+    tasks.end(patience).await;
+    around.close().await;
     let ended = |mut outcome: Outcome| {
         outcome.end(left);
         status::of_pass(&outcome)
@@ -298,21 +337,6 @@ fn own_object() -> Option<ObjectRef> {
     })
 }
 
-/// What the probes ask of the engine.
-struct EngineHealth(Arc<Engine>);
-
-impl HealthCheck for EngineHealth {
-    fn live(&self) -> std::result::Result<(), String> {
-        let stuck = self.0.health().stuck;
-        if stuck.is_empty() { Ok(()) } else { Err(stuck.join("\n")) }
-    }
-
-    fn ready(&self) -> std::result::Result<(), String> {
-        let unready = self.0.health().unready;
-        if unready.is_empty() { Ok(()) } else { Err(unready.join("\n")) }
-    }
-}
-
 /// The metrics, with what was built.
 pub(crate) fn metrics() -> Metrics {
     let metrics = Metrics::default();
@@ -331,38 +355,6 @@ pub(crate) fn shared(metrics: &Metrics) -> Shared {
         metrics.add_external_dns(RequestTimes::NAME, RequestTimes::HELP, times.family());
     }
     shared
-}
-
-/// Listens at `--metrics-address`, unless it is empty.
-pub(crate) async fn listen(
-    settings: &Settings,
-    pages: StatusPages,
-    stop: CancellationToken,
-) -> Result<Option<http::PageServer>> {
-    let address = settings.text("metrics-address");
-    if address.is_empty() {
-        return Ok(None);
-    }
-    let server = http::serve(address, pages, stop).await?;
-    info!(address = %server.address, "serving metrics and probes");
-    Ok(Some(server))
-}
-
-/// The order to stop.
-pub(crate) fn on_signal(stop: CancellationToken) -> Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let open = |kind| {
-        signal(kind).map_err(|e| Error::new(ErrorKind::Configuration, "listen for signals", "SIGTERM").caused_by(e))
-    };
-    let (mut term, mut int) = (open(SignalKind::terminate())?, open(SignalKind::interrupt())?);
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = term.recv() => {}
-            _ = int.recv() => {}
-        }
-        stop.cancel();
-    });
-    Ok(())
 }
 
 #[cfg(all(test, feature = "http"))]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use tracing::{error, info};
-use zonewright_engine::Outcome;
+use zonewright_engine::{Outcome, PassProblem};
 
 /// Something was refused, or not written.
 const NOT_WRITTEN: u8 = 1;
@@ -29,6 +29,12 @@ pub(crate) fn of_pass(outcome: &Outcome) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// The same for a process that did not come so far that there is a pass: what it did not read, and why.
+pub(crate) fn unread(what: &str, why: &str) -> ExitCode {
+    let problem = PassProblem { what: what.to_owned(), why: why.to_owned() };
+    of_pass(&Outcome { unread: vec![problem], ..Outcome::default() })
+}
+
 /// What is worse comes first: of what was not read nothing else can be said.
 fn code(outcome: &Outcome) -> u8 {
     if !outcome.unread.is_empty() {
@@ -44,7 +50,7 @@ fn code(outcome: &Outcome) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use zonewright_engine::{Changes, PassProblem};
+    use zonewright_engine::Changes;
 
     use super::*;
 

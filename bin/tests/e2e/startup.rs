@@ -1,10 +1,15 @@
 //! What is wrong from the start: the daemon says what, stays up and unready, and works as soon as it is put right.
 
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
 use zonewright_testkit::DnsSoftware::Bind;
-use zonewright_testkit::{Algorithm, Key, free_port};
+use zonewright_testkit::{Algorithm, Key, free_port, require, tools};
 
 use crate::cluster::{Space, shared};
-use crate::daemon::CommandLine;
+use crate::daemon::{CommandLine, ends, state_folder, text};
+use crate::manifests::{folder, service, write};
+use crate::pod::mounts;
 use crate::site::{Site, ZONE};
 use crate::{LATER, SOON, needs, until};
 
@@ -108,4 +113,57 @@ fn a_command_line_that_makes_no_sense_ends_it() {
         assert!(ended.log.contains(text), "{text}: {}", ended.log);
         assert!(!ended.log.contains("no base64 at all") && !ended.log.contains("panicked"), "{}", ended.log);
     }
+}
+
+/// The daemon's command line in a pod whose API server takes connections and says nothing.
+fn beside_a_silent_server(site: &Site, space: &Space<'_>, account: &std::path::Path) -> (TcpListener, CommandLine) {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("an address").port().to_string();
+    let line = site.line(space).without("--kubeconfig").without("--state-dir").in_pod(&shared(), account);
+    (silent, line.env("KUBERNETES_SERVICE_PORT", &port))
+}
+
+/// An API server that accepts and is silent costs half a minute for each request. Whoever asks the process meanwhile has an answer.
+#[test]
+fn probes_and_the_order_to_stop_do_not_wait_for_the_api_server() {
+    needs!(Bind);
+    if !mounts() {
+        tools::tell("startup::probes_do_not_wait", "the kernel lets nobody make mount namespaces");
+        return;
+    }
+    let (kube, site) = (shared(), Site::start(Bind));
+    let (space, account) = (Space::new(&kube), tempfile::tempdir().expect("a folder"));
+    let (_silent, line) = beside_a_silent_server(&site, &space, account.path());
+    let began = Instant::now();
+    let daemon = line.start();
+    assert_eq!(daemon.page("/healthz"), (200, "OK".to_owned()));
+    assert_eq!(daemon.page("/readyz"), (503, "starting: the saved state is being read".to_owned()));
+    let ended = daemon.terminate();
+    assert!(ended.status.success(), "{}", ended.log);
+    assert!(began.elapsed() < Duration::from_secs(25), "{:?}: {}", began.elapsed(), ended.log);
+
+    // A single pass was to read everything, and did not.
+    let mut once = line.arg("--once").start();
+    once.page("/healthz");
+    let status = once.stop();
+    assert_eq!(status.code(), Some(4), "{}", once.log());
+    let log = once.log();
+    assert!(log.lines().last().is_some_and(|last| last.contains("not read: everything: stopped by a signal")), "{log}");
+}
+
+/// Another process has the port: nothing else is begun.
+#[test]
+fn an_address_in_use_is_reported_before_anything_else_begins() {
+    require!(Bind.tools());
+    let (site, manifests, (state, _)) = (Site::start(Bind), folder(), state_folder());
+    write(manifests.path(), "web.yaml", &service("web", "web", "192.0.2.1"));
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address");
+    let line = site.provider(site.dns.addr().port()).without("--metrics-address").arg("--source=service");
+    let line =
+        line.args(&[&format!("--metrics-address={address}"), &format!("--manifests={}", text(manifests.path()))]);
+    let made = state.path().join("made");
+    ends(&line.arg(format!("--state-dir={}", text(&made))), 1, &["--metrics-address", "Address already in use"]);
+    assert!(!made.exists(), "a state folder was made");
+    assert!(site.ours().is_empty());
 }
