@@ -35,8 +35,11 @@ pub(crate) fn held(engine: &Engine) -> HeldPlans {
 /// Approves a held plan, as the daemon does for `zonewright approve`.
 ///
 /// # Errors
-/// No such plan is held.
+/// No such plan is held, or nothing of it would be kept.
 pub(crate) fn approved(engine: &Engine, hash: String) -> std::result::Result<Approved, String> {
+    if engine.outcome().dry_run {
+        return Err("this daemon runs with --dry-run: nothing is sent, and no approval is kept".to_owned());
+    }
     match engine.approve(&hash) {
         Some((zone, deletes)) => Ok(Approved { approved: hash, zone, deletes }),
         None => Err(format!("no plan {hash} is held now; `zonewright plans` shows those that are")),

@@ -136,3 +136,29 @@ fn what_a_process_without_a_socket_would_not_see_is_not_approved() {
     assert_eq!(once.run().status.code(), Some(0));
     site.shows(&["new 0 A 192.0.2.2"]);
 }
+
+/// Nothing is sent and no state is kept: an approval would be forgotten at once.
+#[test]
+fn a_daemon_in_dry_run_keeps_no_approval_and_says_so() {
+    require!(Bind.tools());
+    let (site, manifests, (_folder, state)) = (Site::start(Bind), folder(), state_folder());
+    let files: Vec<String> = (0..12).map(|n| format!("s{n}.yaml")).collect();
+    for (n, file) in files.iter().enumerate() {
+        write(manifests.path(), file, &service(&format!("s{n}"), &format!("s{n}"), "192.0.2.1"));
+    }
+    let line = line(&site, manifests.path()).arg(format!("--state-dir={state}"));
+    assert_eq!(line.clone().arg("--once").run().status.code(), Some(0));
+    write(manifests.path(), "new.yaml", &service("new", "new", "192.0.2.2"));
+    for file in &files {
+        fs::remove_file(manifests.path().join(file)).expect("a manifest");
+    }
+    let daemon = line.arg("--dry-run").start();
+    let held = || plans(&state).1.split_once("  zone ").map(|(hash, _)| hash.to_owned());
+    let hash = wait_for("a held plan", SOON, held);
+    let output = command(&["approve", &hash, &format!("--state-dir={state}"), "--txt-owner-id=e2e"]);
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("this daemon runs with --dry-run: nothing is sent, and no approval is kept"), "{said}");
+    assert!(plans(&state).1.contains(&hash), "it is held still");
+    drop(daemon);
+}
