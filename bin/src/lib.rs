@@ -3,6 +3,9 @@
 //! The binary is three lines over [`run`]. A program with a provider of its own is as short:
 //! `zonewright::run(&Catalog::built_in().with(my_provider::ENTRY))`.
 
+// They panic where standard output is closed or full: see `output`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 #[cfg(feature = "gardener")]
 mod admission;
 mod ask;
@@ -29,6 +32,7 @@ mod kops;
 pub mod logging;
 mod migrate;
 mod name_servers;
+mod output;
 mod ownership;
 mod plans;
 mod preview;

@@ -7,7 +7,7 @@
 mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use zonewright_engine::ownership::{Action, InstanceSnapshot, Proposal, Scope, Se
 use self::report::{Outcomes, Plan, Printer, changes};
 use crate::catalog::Catalog;
 use crate::instance::InstanceSettings;
-use crate::{command_flags, config, connection, daemon, journal, state_dir};
+use crate::{command_flags, config, connection, daemon, journal, output, state_dir};
 
 /// Status where nothing was done for want of a yes.
 const NOT_CONFIRMED: u8 = 2;
@@ -92,12 +92,13 @@ pub(crate) async fn run(
     if plan.actions.is_empty() {
         return Ok(job.nothing(&first, &plan, words, dry_run));
     }
-    out.line(&job.planned(&plan, true, dry_run));
-    out.say(format_args!("{}\n{}", job.headline(plan.actions.len()), plan.to_string().trim_end()));
+    let written = out.line(&job.planned(&plan, true, dry_run));
+    let headline = job.headline(plan.actions.len());
+    let shown = out.say(format_args!("{headline}\n{}", plan.to_string().trim_end()));
     warn_of_daemon(settings, job.printer, order);
     if dry_run {
         out.say("dry run: nothing was done");
-        return Ok(ExitCode::SUCCESS);
+        return Ok(written.or_failure(shown.or_failure(ExitCode::SUCCESS)));
     }
     if !(settings.bool("yes") || out.asks() && confirmed()) {
         out.say("nothing was done: confirm with --yes or at a terminal");
@@ -280,7 +281,7 @@ impl Job {
         for (action, outcome) in actions.iter().zip(&outcomes) {
             if let Some(error) = outcome.error() {
                 report.failed.push((action.text.clone(), error.chain()));
-                eprintln!("{}: {}: {}", outcome.label(), action.text, error.chain());
+                output::complain(format_args!("{}: {}: {}", outcome.label(), action.text, error.chain()));
             }
         }
         report.done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied)).count();
@@ -367,8 +368,7 @@ fn confirmed() -> bool {
     if !std::io::stdin().is_terminal() {
         return false;
     }
-    print!("Go on? [y/N] ");
-    let _ = std::io::stdout().flush();
+    output::print("Go on? [y/N] ");
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
     read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")

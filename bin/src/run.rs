@@ -10,7 +10,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 use crate::catalog::Catalog;
 use crate::flags::{self, Command, Stop};
 use crate::{
-    daemon, explain, history, inventory, logging, migrate, ownership, plans, preview, providers, rights, undo,
+    daemon, explain, history, inventory, logging, migrate, output, ownership, plans, preview, providers, rights, undo,
 };
 
 /// Reads the command line, does what it says and returns the status of the process.
@@ -19,11 +19,10 @@ pub fn run(catalog: &Catalog) -> ExitCode {
     let invocation = match flags::parse(catalog, std::env::args_os().skip(1), &environment) {
         Ok(invocation) => invocation,
         Err(Stop::Answer(text)) => {
-            print!("{text}");
-            return ExitCode::SUCCESS;
+            return answer(&text);
         }
         Err(Stop::Refusal(text)) => {
-            eprintln!("{text}");
+            output::complain(text);
             return ExitCode::FAILURE;
         }
     };
@@ -41,7 +40,7 @@ pub fn run(catalog: &Catalog) -> ExitCode {
         }
         Command::Rights => rights::show(catalog, settings).map(|text| answer(&text)),
         Command::Plans => block_on(async { plans::show(settings).await.map(|text| answer(&text)) }),
-        Command::Approve { hash } => block_on(async { plans::approve(settings, hash).await.map(|text| answer(&text)) }),
+        Command::Approve { hash } => block_on(async { plans::approve(settings, hash).await.map(|text| done(&text)) }),
         Command::Ownership { order, words } => {
             logging::start(settings);
             block_on(ownership::run(catalog, settings, &invocation.instances, (*order, words)))
@@ -78,7 +77,7 @@ pub fn run(catalog: &Catalog) -> ExitCode {
         }
     };
     result.unwrap_or_else(|error| {
-        eprintln!("{}", error.chain());
+        output::complain(error.chain());
         ExitCode::FAILURE
     })
 }
@@ -89,8 +88,14 @@ fn fatal(error: &Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// The status of a command that only answers.
 fn answer(text: &str) -> ExitCode {
-    print!("{text}");
+    output::print(text).or_failure(ExitCode::SUCCESS)
+}
+
+/// The status of a command that has done something.
+fn done(text: &str) -> ExitCode {
+    output::print(text);
     ExitCode::SUCCESS
 }
 

@@ -20,7 +20,7 @@ use crate::ask::{as_json, ask};
 use crate::command_flags;
 use crate::history::{moment, wrong};
 use crate::journal::{nowhere, state_left_behind};
-use crate::state_dir;
+use crate::{output, state_dir};
 
 /// What the daemon says of an undo that is only planned.
 ///
@@ -191,23 +191,26 @@ async fn ask_to_carry_out(settings: &Settings, folder: &Path, hash: String) -> R
 }
 
 fn say(settings: &Settings, reply: &impl serde::Serialize, text: &str) {
-    if is_json(settings) { print!("{}", as_json(reply)) } else { print!("{text}") }
+    if is_json(settings) {
+        output::print(as_json(reply))
+    } else {
+        output::print(text)
+    };
 }
 
 /// Asks at the terminal; without one the answer is no.
 fn confirmed() -> Result<bool> {
     let failed = |e| Error::new(ErrorKind::Unavailable, "ask at the terminal", "standard input").caused_by(e);
     if !std::io::stdin().is_terminal() {
-        eprintln!("Nothing was done: confirm with --yes.");
+        output::complain("Nothing was done: confirm with --yes.");
         return Ok(false);
     }
-    eprint!("Carry this out? [y/N] ");
-    std::io::stderr().flush().map_err(failed)?;
+    write!(std::io::stderr(), "Carry this out? [y/N] ").map_err(failed)?;
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).map_err(failed)?;
     let yes = matches!(line.trim(), "y" | "Y" | "yes");
     if !yes {
-        eprintln!("Nothing was done.");
+        output::complain("Nothing was done.");
     }
     Ok(yes)
 }

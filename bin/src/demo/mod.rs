@@ -21,6 +21,8 @@ use samples::Folder;
 use session::Session;
 use world::DaemonParts;
 
+use crate::output::Written;
+
 /// Runs until the user has seen enough.
 ///
 /// # Errors
@@ -28,11 +30,12 @@ use world::DaemonParts;
 pub(crate) async fn run(settings: &Settings, stop: CancellationToken) -> Result<ExitCode> {
     let folder = Folder::open(settings.text("manifests"))?;
     let session = Session::start(DaemonParts::open(folder, settings.text("listen")).await?).await?;
+    let mut written = Written::All;
     if settings.bool("plain") || !std::io::stdout().is_terminal() {
-        lines::follow(|| session.picture(), stop).await;
+        written = lines::follow(|| session.picture(), stop).await;
     } else {
         screen::show(&session, stop).await?;
     }
     session.stop().await;
-    Ok(ExitCode::SUCCESS)
+    Ok(written.or_failure(ExitCode::SUCCESS))
 }

@@ -20,7 +20,7 @@ use zonewright_core::{DnsName, Error, ErrorKind, Result};
 use zonewright_engine::{Engine, ZoneStatus};
 
 use crate::ask::{as_json, ask};
-use crate::state_dir;
+use crate::{output, state_dir};
 use table::Table;
 
 /// What the daemon answers to `zonewright records`.
@@ -152,8 +152,9 @@ pub(crate) async fn show_records(settings: &Settings, name: &str) -> Result<Exit
     };
     let narrowed = asked.name.is_some() || asked.zone.is_some() || asked.owner.is_some();
     let list = ask(&state_dir::meant(settings), asked).await?;
-    print!("{}", if is_json(settings) { as_json(&list) } else { record_table(&list) });
-    Ok(if narrowed && list.records.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let status = if narrowed && list.records.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    let text = if is_json(settings) { as_json(&list) } else { record_table(&list) };
+    Ok(output::print(text).or_failure(status))
 }
 
 /// What `zonewright zones` prints.

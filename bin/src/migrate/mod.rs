@@ -24,6 +24,7 @@ use crate::ask::as_json;
 use crate::catalog::Catalog;
 use crate::flags::sorting::{self, Sorted, Taken};
 use crate::flags::{self, Notice, Stop};
+use crate::output;
 use input::{Content, Source, Variable};
 
 /// Something of external-dns is not taken over.
@@ -106,8 +107,9 @@ pub(crate) fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
     let source =
         input::read(&text, settings.text("name")).map_err(|problem| wrong(format!("--from={place}: {problem}")))?;
     let migration = of(catalog, &source);
-    print!("{}", if settings.text("output") == "json" { as_json(&migration) } else { report::text(&migration) });
-    Ok(if migration.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(REFUSED) })
+    let text = if settings.text("output") == "json" { as_json(&migration) } else { report::text(&migration) };
+    let status = if migration.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(REFUSED) };
+    Ok(output::print(text).or_failure(status))
 }
 
 fn from_stdin() -> std::io::Result<String> {

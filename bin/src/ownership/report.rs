@@ -7,6 +7,7 @@ use zonewright_core::catalog::Settings;
 use zonewright_engine::ownership::{Action, Proposal};
 
 use crate::ask::as_json;
+use crate::output::{self, Written};
 
 /// Where the words go.
 #[derive(Debug, Clone, Copy)]
@@ -67,17 +68,13 @@ impl Printer {
     }
 
     /// A line for people.
-    pub(super) fn say(self, text: impl Display) {
-        if !self.json {
-            println!("{text}");
-        }
+    pub(super) fn say(self, text: impl Display) -> Written {
+        if self.json { Written::All } else { output::print(format_args!("{text}\n")) }
     }
 
     /// A line for programs.
-    pub(super) fn line(self, answer: &impl Serialize) {
-        if self.json {
-            print!("{}", as_json(answer));
-        }
+    pub(super) fn line(self, answer: &impl Serialize) -> Written {
+        if self.json { output::print(as_json(answer)) } else { Written::All }
     }
 
     /// What a person is asked; programs say yes beforehand.

@@ -21,6 +21,7 @@ use crate::catalog::Catalog;
 use crate::command_flags;
 use crate::daemon;
 use crate::instance::InstanceSettings;
+use crate::output::{self, Written};
 pub(crate) use gather::Gatherer;
 
 /// There are changes.
@@ -51,17 +52,12 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
     let notes = Arc::new(Gatherer::default());
     let (zones, outcome) = daemon::look(catalog, settings, listed, notes.clone(), true, Engine::preview).await?;
     let preview = Preview { flags: command_flags::given(settings), zones, notes: notes.take(), outcome };
-    print(&preview, settings.text("output") == "json");
-    Ok(ExitCode::from(code(&preview.outcome)))
+    Ok(print(&preview, settings.text("output") == "json").or_failure(ExitCode::from(code(&preview.outcome))))
 }
 
 /// Prints a plan, as a table or as JSON.
-pub(crate) fn print(preview: &Preview, json: bool) {
-    if json {
-        print!("{}", as_json(&document::of(preview)));
-    } else {
-        print!("{}", table::of(preview, colours()));
-    }
+pub(crate) fn print(preview: &Preview, json: bool) -> Written {
+    output::print(if json { as_json(&document::of(preview)) } else { table::of(preview, colours()) })
 }
 
 /// Whether standard output shows colours: it is a terminal, and `NO_COLOR` is not set.

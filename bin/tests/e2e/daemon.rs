@@ -129,6 +129,16 @@ impl CommandLine {
     }
 }
 
+impl CommandLine {
+    /// Runs the program to its end with this standard output. Returns its status and what it said on standard error.
+    #[track_caller]
+    pub(crate) fn with_output(&self, out: Stdio) -> (ExitStatus, String) {
+        let child = self.command().stdout(out).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let output = child.wait_with_output().expect("it ends");
+        (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
 /// A daemon that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {

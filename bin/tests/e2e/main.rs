@@ -62,6 +62,7 @@ mod migrate;
 mod moves;
 mod objects;
 mod once;
+mod output;
 mod ownership;
 mod pod;
 mod refusals;
