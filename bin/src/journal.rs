@@ -70,40 +70,94 @@ fn ring(settings: &Settings, cluster: &Connection) -> zonewright_cluster::Config
     zonewright_cluster::ConfigMapJournal::new(cluster, namespace, owner, zonewright_cluster::RingLimits::default())
 }
 
-/// The journal that a command on claims writes: that of the daemon with the same flags. Outside of the pod, with a kubeconfig
-/// given, it is the ring in that cluster if a daemon has begun one there and none answers here.
-///
-/// # Errors
-/// A configuration error that names the flag; the cluster cannot be asked, and the journal is required.
-pub(crate) async fn of_command(settings: &Settings) -> Result<Journaling> {
-    let mode = mode(settings)?;
-    if mode == Mode::Off || is_named(settings) || !settings.text("manifests").is_empty() {
-        return in_folder(settings, false);
-    }
-    match begun_in_cluster(settings).await {
-        Ok(Some(store)) => Ok(Journaling { store, mode }),
-        Err(error) if mode == Mode::Required => Err(error),
-        Err(error) => {
-            warn!(error = error.chain(), "the journal in the cluster cannot be read; using a local folder");
-            in_folder(settings, false)
-        }
-        Ok(None) => in_folder(settings, false),
-    }
+/// The journal that a command on claims writes.
+pub(crate) struct CommandJournal {
+    pub(crate) journaling: Journaling,
+    /// Where what it writes can be undone.
+    pub(crate) undo: UndoPlace,
+    /// What has to be said of it before anything is done.
+    pub(crate) note: Option<String>,
 }
 
+/// Where the daemon answers that undoes what stands in a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UndoPlace {
+    /// Here.
+    Here,
+    /// In its pod alone.
+    Pod,
+    /// None is known.
+    Nowhere,
+}
+
+/// The journal that a command on claims writes: that of the daemon with the same flags. Outside of the pod it is the ring in the cluster
+/// at hand if a daemon has begun one there and none answers here.
+///
+/// # Errors
+/// A configuration error that names the flag; the journal is required, and the cluster cannot be asked or no daemon is found.
+pub(crate) async fn of_command(settings: &Settings) -> Result<CommandJournal> {
+    let mode = mode(settings)?;
+    let here = |undo, note| Ok(CommandJournal { journaling: in_folder(settings, false)?, undo, note });
+    if mode == Mode::Off || is_named(settings) {
+        return here(UndoPlace::Here, None);
+    }
+    let folder = state_dir::folder(settings);
+    if settings.text("manifests").is_empty() {
+        match of_a_cluster(settings, &folder).await {
+            Ok(Some((store, undo, note))) => {
+                return Ok(CommandJournal { journaling: Journaling { store, mode }, undo, note });
+            }
+            Ok(None) => {}
+            Err(error) if mode == Mode::Required => return Err(error),
+            Err(error) => {
+                warn!(error = error.chain(), "the journal in the cluster cannot be read; using a local folder");
+            }
+        }
+    }
+    if state_dir::answers(&folder) {
+        return here(UndoPlace::Here, None);
+    }
+    let missing = format!(
+        "no daemon of owner {:?} answers in {}, and none was found in a cluster; give the --state-dir of the daemon, or \
+         --kubeconfig and --state-namespace where it runs in a cluster",
+        settings.text("txt-owner-id"),
+        folder.display()
+    );
+    if mode == Mode::Required {
+        let text = format!("--journal=required: {missing}");
+        return Err(Error::new(ErrorKind::NotFound, "look for the daemon's journal", text));
+    }
+    let journal = folder.join(FOLDER);
+    let text = format!(
+        "{missing}. Otherwise it is journaled in {}, from where no daemon that is known undoes it",
+        journal.display()
+    );
+    here(UndoPlace::Nowhere, Some(text))
+}
+
+/// The ring of a daemon that runs in the cluster at hand.
 #[cfg(feature = "cluster")]
-async fn begun_in_cluster(settings: &Settings) -> Result<Option<Arc<dyn JournalStore>>> {
-    let Some(cluster) = connection::at_hand(settings).await? else { return Ok(None) };
-    let ring = ring(settings, &cluster);
-    let local = || state_dir::answers(&state_dir::folder(settings));
-    let meant = cluster.in_cluster() || (!local() && ring.is_begun().await?);
-    Ok(meant.then(|| -> Arc<dyn JournalStore> { Arc::new(ring) }))
+async fn of_a_cluster(
+    settings: &Settings,
+    folder: &Path,
+) -> Result<Option<(Arc<dyn JournalStore>, UndoPlace, Option<String>)>> {
+    let Some(cluster) = connection::to_read(settings).await? else { return Ok(None) };
+    let ring = Arc::new(ring(settings, &cluster));
+    if cluster.in_cluster() {
+        return Ok(Some((ring, UndoPlace::Here, None)));
+    }
+    if state_dir::answers(folder) || !or_unnamed(settings, ring.is_begun().await, false)? {
+        return Ok(None);
+    }
+    let unnamed = || format!("the journal is that of the daemon in the kubeconfig's cluster: {}", ring.place());
+    let note = (!connection::is_named(settings)).then(unnamed);
+    Ok(Some((ring, UndoPlace::Pod, note)))
 }
 
 /// There is no client.
 #[cfg(not(feature = "cluster"))]
 #[expect(clippy::unused_async, reason = "the same shape with and without the feature")]
-async fn begun_in_cluster(_: &Settings) -> Result<Option<Arc<dyn JournalStore>>> {
+async fn of_a_cluster(_: &Settings, _: &Path) -> Result<Option<(Arc<dyn JournalStore>, UndoPlace, Option<String>)>> {
     Ok(None)
 }
 

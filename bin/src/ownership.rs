@@ -30,6 +30,7 @@ use zonewright_engine::ownership::{Action, InstanceSnapshot, Proposal, Scope, Se
 use self::report::{Outcomes, Plan, Printer, changes};
 use crate::catalog::Catalog;
 use crate::instance::InstanceSettings;
+use crate::journal::{CommandJournal, UndoPlace};
 use crate::{command_flags, config, connection, daemon, journal, output, state_dir};
 
 /// Status where nothing was done for want of a yes.
@@ -96,6 +97,13 @@ pub(crate) async fn run(
     let headline = job.headline(plan.actions.len());
     let shown = out.say(format_args!("{headline}\n{}", plan.to_string().trim_end()));
     warn_of_daemon(settings, job.printer, order);
+    if let Some(note) = &job.note {
+        if out.asks() {
+            out.say(format_args!("note: {note}"));
+        } else {
+            tracing::warn!("{note}");
+        }
+    }
     if dry_run {
         out.say("dry run: nothing was done");
         return Ok(written.or_failure(shown.or_failure(ExitCode::SUCCESS)));
@@ -129,6 +137,9 @@ struct Job {
     order: Order,
     instance: Instance,
     journal: Journaling,
+    /// Where what it does can be undone, and what has to be said of the journal beforehand.
+    undo: UndoPlace,
+    note: Option<String>,
     scope: Scope,
     owner_given: bool,
     to: Option<OwnerId>,
@@ -174,11 +185,11 @@ impl Job {
             _ => BTreeSet::new(),
         };
         let owner_given = settings.given("txt-owner-id");
-        let journal = journal_of(flags, order).await?;
+        let CommandJournal { journaling: journal, undo, note } = journal_of(flags, order).await?;
         let printer = Printer::of(flags);
         let flags = command_flags::of_daemon(flags, &journal_owner(flags, order));
         let instance = Instance { provider, ..bare };
-        Ok(Self { order, instance, journal, scope, owner_given, to, wanted, forced, flags, printer })
+        Ok(Self { order, instance, journal, undo, note, scope, owner_given, to, wanted, forced, flags, printer })
     }
 
     async fn snapshot(&self) -> Result<InstanceSnapshot> {
@@ -289,8 +300,12 @@ impl Job {
         out.say(format_args!("{done} done, {failed} failed, {gone} skipped because they changed meanwhile"));
         if let Some(place) = journal.place().filter(|_| done > 0) {
             let undo = format!("zonewright undo --plan {}{}", origin.plan(), self.flags);
-            out.say(format_args!("journaled in {place}; undo with: {undo}"));
-            report.undo = Some(undo);
+            match self.undo {
+                UndoPlace::Here => out.say(format_args!("journaled in {place}; undo with: {undo}")),
+                UndoPlace::Pod => out.say(format_args!("journaled in {place}; undo in the daemon's pod with: {undo}")),
+                UndoPlace::Nowhere => out.say(format_args!("journaled in {place}")),
+            };
+            report.undo = Some(undo).filter(|_| self.undo != UndoPlace::Nowhere);
         }
         if !other.is_empty() {
             out.say(format_args!("{} more appeared meanwhile; run the command again", other.len()));
@@ -322,10 +337,11 @@ impl Job {
 
 /// The journal of the daemon that the flags describe. What is given away belongs into the journal of one of the two: that of
 /// `--txt-owner-id` where it is the new owner, else that of the former one.
-async fn journal_of(settings: &Settings, order: Order) -> Result<Journaling> {
+async fn journal_of(settings: &Settings, order: Order) -> Result<CommandJournal> {
     let mut settings = settings.clone();
     if settings.bool("dry-run") {
-        return Ok(Journaling { mode: Mode::Off, ..Journaling::default() });
+        let journaling = Journaling { mode: Mode::Off, ..Journaling::default() };
+        return Ok(CommandJournal { journaling, undo: UndoPlace::Nowhere, note: None });
     }
     if order == Order::Transfer {
         let owner = journal_owner(&settings, order);

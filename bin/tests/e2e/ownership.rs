@@ -153,7 +153,9 @@ fn the_answers_of_ownership_commands_for_programs() {
         // What is logged goes to standard error, which tests see with the rest.
         ended.log.lines().filter(|line| !line.starts_with("time=")).map(read).collect()
     };
+    let state = crate::daemon::state_folder();
     let line = shop.order("transfer").without("--txt-owner-id").args(&["--from=e2e", "--to=next"]);
+    let line = line.arg(format!("--state-dir={}", state.1));
     let plan = answers(line.clone(), 2);
     assert_eq!(plan.len(), 1, "{plan:?}");
     let head = json!([plan[0]["command"], plan[0]["owner"], plan[0]["to"], plan[0]["matched"], plan[0]["dry_run"]]);

@@ -69,8 +69,15 @@ fn what_a_daemon_keeps_in_a_cluster_is_found_there() {
     let owner = |line: CommandLine| line.without("--txt-owner-id").args(&common[1..2]);
     let once = owner(shop.line()).args(&["--once", &format!("--state-dir={}", space.state_dir())]);
     assert_eq!(once.run().status.code(), Some(0));
-    let release = owner(shop.order("release")).args(&common[..1]).args(&common[2..]).arg("--yes");
-    ends(&release, 0, &["2 done, 0 failed", "journaled in ConfigMaps default/zonewright-far-away-journal-*"]);
+    let release = owner(shop.order("release")).args(&common[2..]).arg("--yes");
+    let journaled =
+        "journaled in ConfigMaps default/zonewright-far-away-journal-*; undo in the daemon's pod with: zonewright undo";
+    // The cluster is found where `history` finds it, without being named.
+    let unnamed = release.clone().env("KUBECONFIG", &text(&space.kubeconfig())).arg("api.shop.test");
+    ends(&unnamed, 0, &["note: ", "kubeconfig", "1 done, 0 failed", journaled]);
+    let shown = run(&["history"]);
+    assert!(shown.contains("claim of api.shop.test A: owner far-away -> nobody"), "{shown}");
+    ends(&release.clone().args(&common[..1]), 0, &["1 done, 0 failed", journaled]);
     let shown = run(&["history"]);
     assert!(
         shown.contains("claim of web.shop.test A: owner far-away -> nobody") && shown.contains(" applied "),
@@ -78,6 +85,29 @@ fn what_a_daemon_keeps_in_a_cluster_is_found_there() {
     );
     let shown = run(&["history", "--output=json"]);
     assert!(shown.contains("\"plan\":\"p1\""), "nothing of it is lost: {shown}");
+}
+
+/// A folder that no daemon reads is no daemon's journal: that is said before anybody says yes, and no undo is promised.
+#[test]
+fn a_journal_that_no_daemon_reads_is_not_called_the_daemons() {
+    require!(DnsSoftware::Bind.tools());
+    let (shop, home) = (Shop::new(DnsSoftware::Bind, "", TWO), crate::daemon::state_folder());
+    shop.once();
+    let release = shop.order("release").env("XDG_RUNTIME_DIR", &home.1);
+    let note = "note: no daemon of owner \"e2e\" answers in ";
+    let ways = "--state-dir of the daemon, or --kubeconfig and --state-namespace where it runs in a cluster";
+    ends(&release, 2, &[note, ways, "nothing was done"]);
+    let required = release.clone().args(&["--yes", "--journal=required"]);
+    ends(&required, 1, &["no daemon of owner \"e2e\" answers in ", ways, "--journal=required"]);
+    assert_eq!(shop.site.claims().len(), 2, "nothing was done");
+    let done =
+        ends(&release.clone().args(&["--yes", "web.shop.test"]), 0, &[note, "1 done, 0 failed", "journaled in "]);
+    assert!(!done.log.contains("zonewright undo --plan"), "{}", done.log);
+    // A daemon with the same flags goes on with that journal, and undoes what stands there.
+    let daemon = shop.line().env("XDG_RUNTIME_DIR", &home.1).start();
+    daemon.ready();
+    let done = ends(&release.args(&["--yes", "api.shop.test"]), 0, &["1 done, 0 failed", "undo with: zonewright undo"]);
+    assert!(!done.log.contains("note: no daemon"), "{}", done.log);
 }
 
 /// The local socket answers whoever shows the token beside it, and nobody else.
