@@ -17,7 +17,8 @@ use zonewright_engine::layer::SelectedZones;
 use zonewright_source_k8s::options::KOPS;
 
 use crate::catalog::Catalog;
-use crate::daemon;
+use crate::daemon::{self, Surroundings};
+use crate::status;
 
 /// How long a list of zones is kept, as in dns-controller.
 const ZONES_KEPT: Duration = Duration::from_mins(15);
@@ -38,13 +39,26 @@ pub(crate) fn placeholders(settings: &Settings) -> Vec<RData> {
 /// As [`daemon::run`].
 pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
     let mut settings = settings.clone();
+    let around = Surroundings::open(&settings).await?;
     if !settings.given("txt-owner-id") {
-        let owner = owner(catalog, &settings).await?;
+        let owner = tokio::select! {
+            owner = owner(catalog, &settings) => owner,
+            () = around.stop.cancelled() => return Ok(around.stopped_early(&settings).await),
+        };
+        let owner = match owner {
+            Err(error) if settings.bool("once") && error.kind != ErrorKind::Configuration => {
+                return Ok(status::unread(UID, &error.chain()));
+            }
+            owner => owner?,
+        };
         tracing::info!(owner, "the owner of records is this cluster, by the UID of the namespace kube-system");
         settings.set("txt-owner-id", FlagValue::Text(owner), true);
     }
-    daemon::run(catalog, &settings, &[]).await
+    daemon::run_in(around, catalog, &settings, &[]).await
 }
+
+/// What says which cluster this is.
+const UID: &str = "the UID of the namespace kube-system";
 
 /// The provider with the zones that `--zone` lets through, where the program is this command.
 ///
@@ -60,24 +74,29 @@ pub(crate) fn selected(provider: Arc<dyn Provider>, settings: &Settings, shared:
 }
 
 /// Who writes records where nobody says so: the cluster itself, so that several may share a zone. The API server may come up after this
-/// process, so it is asked until it answers; with `--once` it is asked once.
+/// process, so it is asked until it answers; with `--once` until `--start-timeout` is over, as for every other reading.
 ///
 /// # Errors
-/// There is no cluster to ask.
+/// There is no cluster to ask; with `--once` also that it did not answer.
 #[cfg(feature = "cluster")]
 async fn owner(catalog: &Catalog, settings: &Settings) -> Result<String> {
+    use tokio::time::Instant;
+
     let cluster = crate::connection::open(catalog, settings).await?.ok_or_else(nobody)?;
-    let mut pause = FIRST_PAUSE;
+    let patience = settings.bool("once").then(|| settings.duration("start-timeout"));
+    let (began, mut pause) = (Instant::now(), FIRST_PAUSE);
     loop {
+        let left = patience.map(|patience| patience.saturating_sub(began.elapsed()));
         match cluster.uid().await {
             Ok(uid) => return Ok(format!("kops-{uid}")),
-            Err(error) if settings.bool("once") => return Err(error),
+            Err(error) if left.is_some_and(|left| left.is_zero()) => return Err(error),
             Err(error) => {
                 let next_attempt = zonewright_core::duration::show(pause);
                 tracing::warn!(error = error.chain(), next_attempt, "it is not known yet which cluster this is");
             }
         }
-        tokio::time::sleep(pause).await;
+        // The last attempt is made when the time is over.
+        tokio::time::sleep(left.map_or(pause, |left| left.min(pause))).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -1,7 +1,9 @@
 //! The life of a control plane, seen at a BIND.
 
+use std::net::TcpListener;
+
 use zonewright_testkit::DnsSoftware::Bind;
-use zonewright_testkit::tools;
+use zonewright_testkit::{free_port, tools};
 
 use super::plane::{EXTERNAL, INTERNAL, Plane};
 use super::prober::Prober;
@@ -178,4 +180,33 @@ fn as_a_pod_that_starts_before_the_api_server() {
     shows(&site, &[1, 2], &[]);
     assert!(daemon.terminate().status.success());
     rights::are_exact(&plane);
+}
+
+/// Which cluster it is in says the API server. While that is awaited, the process can be asked and stopped.
+#[test]
+fn while_the_api_server_is_awaited_it_can_be_stopped() {
+    needs!(Bind);
+    let (plane, site) = (Plane::start(), Site::start(Bind));
+    let line = plane.at(&site).without("--txt-owner-id");
+    let away = line.clone().arg(format!("--server=https://127.0.0.1:{}", free_port()));
+    let daemon = away.start();
+    daemon.says(&["it is not known yet which cluster this is"]);
+    assert_eq!(daemon.page("/healthz"), (200, "OK".to_owned()));
+    daemon.unready(&["starting: "], SOON);
+    let ended = daemon.terminate();
+    assert!(ended.status.success(), "{}", ended.log);
+    // One that takes the connection and is silent is no other case.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("an address").port();
+    let daemon = line.arg(format!("--server=https://127.0.0.1:{port}")).start();
+    daemon.page("/healthz");
+    let ended = daemon.terminate();
+    assert!(ended.status.success(), "{}", ended.log);
+    // A single pass tries again until `--start-timeout` is over, and says then what it did not read.
+    let ended = away.args(&["--once", "--start-timeout=3s"]).run();
+    assert_eq!(ended.status.code(), Some(4), "{}", ended.log);
+    assert!(ended.log.matches("it is not known yet which cluster this is").count() >= 2, "{}", ended.log);
+    let last = ended.log.lines().last().unwrap_or_default();
+    assert!(last.contains("not read: the UID of the namespace kube-system: "), "{}", ended.log);
+    assert!(site.ours().is_empty());
 }
