@@ -3,6 +3,8 @@
 //! In come the text of the metrics and the answers to two questions; out go three pages: `/metrics`, `/healthz` (does the
 //! loop turn?) and `/readyz` (is what it knows complete, and did the last writes work?). Everything else is not found.
 
+mod bounded;
+
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,6 +20,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use zonewright_core::{Error, ErrorKind};
+
+use self::bounded::BoundedListener;
 
 /// Content type of the text that the metric registry writes.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -87,7 +91,8 @@ fn router(pages: StatusPages) -> Router {
 }
 
 async fn answer(listener: TcpListener, router: Router, stop: CancellationToken) {
-    let served = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
+    let served =
+        axum::serve(BoundedListener::new(listener), router).with_graceful_shutdown(stop.clone().cancelled_owned());
     let too_late = async {
         stop.cancelled().await;
         tokio::time::sleep(SHUTDOWN_GRACE).await;
@@ -285,6 +290,24 @@ mod tests {
         let error = serve(&address, pages(&Arc::default()), stop).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Configuration);
         assert!(error.to_string().contains(&format!("--metrics-address={address}: Address already in use")), "{error}");
+    }
+
+    /// Connections that ask nothing use up no file descriptors and keep nobody else from being answered.
+    #[tokio::test]
+    async fn silent_clients_are_cut_off_and_keep_no_probe_waiting() {
+        let server = serve("127.0.0.1:0", pages(&Arc::default()), CancellationToken::new()).await.unwrap();
+        let mut silent = Vec::new();
+        for _ in 0..200 {
+            let mut stream = TcpStream::connect(server.address).await.unwrap();
+            stream.write_all(b"GET /healthz HTTP/1.1\r\n").await.unwrap();
+            silent.push(stream);
+        }
+        let soon = tokio::time::timeout(Duration::from_secs(2), ask(server.address, "GET", "/healthz"));
+        assert!(soon.await.unwrap().ends_with("OK"));
+        for mut stream in silent {
+            let ended = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut Vec::new())).await;
+            assert!(ended.is_ok(), "a silent connection stays");
+        }
     }
 
     #[tokio::test]
