@@ -4,6 +4,7 @@
 //! loop turn?) and `/readyz` (is what it knows complete, and did the last writes work?). Everything else is not found.
 
 mod bounded;
+mod process;
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -106,7 +107,7 @@ async fn answer(listener: TcpListener, router: Router, stop: CancellationToken) 
 }
 
 async fn metrics(State(pages): State<StatusPages>) -> Response {
-    ([(header::CONTENT_TYPE, OPENMETRICS)], (pages.metrics)()).into_response()
+    ([(header::CONTENT_TYPE, OPENMETRICS)], process::with_process(&(pages.metrics)())).into_response()
 }
 
 async fn healthz(State(pages): State<StatusPages>) -> Response {
