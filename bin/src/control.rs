@@ -20,6 +20,9 @@ use crate::name_servers::SystemNameServers;
 use crate::state_dir::{socket, token};
 use crate::{folder, history, inventory, plans, undo};
 
+/// How long the socket rests after a connection that could not be taken.
+const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// The longest request.
 const LIMIT: usize = 4_096;
 
@@ -53,9 +56,12 @@ pub(crate) async fn serve(folder: &Path, engine: Arc<Engine>, stop: Cancellation
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
-                connection = listener.accept() => {
-                    if let Ok((stream, _)) = connection {
-                        tokio::spawn(answer(stream, engine.clone(), token.clone()));
+                connection = listener.accept() => match connection {
+                    Ok((stream, _)) => drop(tokio::spawn(answer(stream, engine.clone(), token.clone()))),
+                    Err(error) => {
+                        // No file descriptor is free, say: asked at once, the answer is the same.
+                        tracing::warn!(%error, "the control socket takes no connection now");
+                        tokio::time::sleep(PAUSE).await;
                     }
                 }
             }

@@ -24,6 +24,7 @@ mod folder;
 mod gardener;
 mod history;
 pub mod http;
+mod input;
 pub mod instance;
 mod inventory;
 mod journal;

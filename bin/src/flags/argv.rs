@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
-use std::io::Read;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use zonewright_core::catalog::FlagKind;
@@ -16,6 +15,7 @@ use super::help;
 use super::removed;
 use super::set::FlagSet;
 use super::shell::Page;
+use crate::input;
 
 /// Largest argument file, in bytes.
 const FILE_LIMIT: u64 = 1 << 20;
@@ -94,9 +94,8 @@ impl Queue {
 }
 
 fn lines(path: &str) -> Result<Vec<String>, String> {
-    let mut text = String::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(FILE_LIMIT).read_to_string(&mut text));
-    read.map_err(|error| format!("argument file {path}: {error}"))?;
+    let read = std::fs::File::open(path).and_then(|file| input::text(file, FILE_LIMIT));
+    let text = read.map_err(|error| format!("argument file {path}: {error}"))?;
     Ok(text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect())
 }
 

@@ -13,7 +13,6 @@ pub(crate) mod words;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::Read as _;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -102,7 +101,11 @@ fn wrong(text: impl Into<String>) -> Error {
 /// The input cannot be read, or holds no external-dns.
 pub(crate) fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
     let place = settings.text("from");
-    let text = if place == "-" { from_stdin() } else { from_file(place) };
+    let text = if place == "-" {
+        crate::input::text(std::io::stdin(), LIMIT)
+    } else {
+        std::fs::File::open(place).and_then(|file| crate::input::text(file, LIMIT))
+    };
     let text = text.map_err(|error| wrong(format!("--from={place}")).caused_by(error))?;
     let source =
         input::read(&text, settings.text("name")).map_err(|problem| wrong(format!("--from={place}: {problem}")))?;
@@ -110,18 +113,6 @@ pub(crate) fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
     let text = if settings.text("output") == "json" { as_json(&migration) } else { report::text(&migration) };
     let status = if migration.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(REFUSED) };
     Ok(output::print(text).or_failure(status))
-}
-
-fn from_stdin() -> std::io::Result<String> {
-    let mut text = String::new();
-    std::io::stdin().take(LIMIT).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-fn from_file(path: &str) -> std::io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(path)?.take(LIMIT).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// What is known of the former daemon on the way.

@@ -110,6 +110,10 @@ fn argument_files() {
     assert_eq!(settings.text("txt-owner-id"), "mine");
     assert_eq!(settings.list("domain-filter"), ["out.example", "in.example"]);
     assert!(refusal(with(&format!("@{}", path("loop")))).contains("more than 64 argument files"));
+    // The end of a file that is too large would be missing without a word.
+    std::fs::write(path("large"), format!("--once\n{}\n--dry-run\n", "#".repeat(1 << 20))).unwrap();
+    let large = refusal(with(&format!("@{}", path("large"))));
+    assert!(large.contains("large: it is larger than 1048576 bytes"), "{large}");
 }
 
 #[cfg(unix)]
