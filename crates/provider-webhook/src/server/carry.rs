@@ -2,7 +2,8 @@
 //!
 //! In: the body of POST /records. Out: how many names have everything that was asked for, and the others with the reason.
 //! Everything that can be applied is applied: a bad record takes only its own name along. Where a provider takes no
-//! preconditions, the names are read right before they are changed.
+//! preconditions, the names are read right before they are changed; a name with an old side that is in several zones is read before
+//! anything is done.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +14,7 @@ use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, Result, Z
 
 use super::Server;
 use super::ask::{Bundle, Posted, bundles};
+use super::horizon::{Standing, ZoneNames};
 use super::place::{Objection, Places};
 use crate::refusal::{Refusal, Refusals};
 
@@ -32,7 +34,9 @@ impl Server {
     pub(super) async fn carry_out(&self, posted: Posted) -> Result<Refusals> {
         let zones = self.zones().await?;
         let bundles = bundles(posted);
-        let (work, mut refused) = self.with_places(&zones, |places| sorted(places, &bundles));
+        let names = self.with_places(&zones, |places| shared(places, &bundles));
+        let read = self.standing(&zones, names).await;
+        let (work, mut refused) = self.with_places(&zones, |places| sorted(places, &bundles, &read));
         let mut begun: BTreeSet<usize> = BTreeSet::new();
         for (place, mut sent) in work {
             let Some(zone) = zones.get(place) else { continue };
@@ -48,6 +52,25 @@ impl Server {
             }
         }
         Ok(logged(bundles.len(), refused.into_iter().flatten().collect()))
+    }
+
+    /// What stands at these names.
+    async fn standing(&self, zones: &[Zone], names: ZoneNames) -> Standing {
+        let mut read = Standing::new();
+        for (place, names) in names {
+            let Some(zone) = zones.get(place) else { continue };
+            read.insert(place, self.sets_at(zone, &names).await);
+        }
+        read
+    }
+
+    async fn sets_at(&self, zone: &Zone, names: &BTreeSet<DnsName>) -> Result<BTreeMap<RecordKey, RecordSet>> {
+        match self.provider.records(zone, Read::Names(names)).await? {
+            Listing::Names(sets) | Listing::Full { sets, .. } => {
+                Ok(sets.into_iter().map(|set| (set.key.clone(), set)).collect())
+            }
+            _ => Err(Error::new(ErrorKind::Protocol, OPERATION, format!("{} could not be read", zone.name))),
+        }
     }
 
     async fn apply(&self, zone: &Zone, sent: Vec<Sent>) -> Vec<(usize, Outcome)> {
@@ -71,17 +94,12 @@ impl Server {
             .flat_map(|(_, group)| group.preconditions())
             .map(|condition| name_of(&condition).clone())
             .collect();
-        let sets = match self.provider.records(zone, Read::Names(&names)).await {
-            Ok(Listing::Names(sets) | Listing::Full { sets, .. }) => sets,
-            Ok(_) => {
-                let error = Error::new(ErrorKind::Protocol, OPERATION, format!("{} could not be read", zone.name));
-                return (Vec::new(), sent.into_iter().map(|(at, _)| (at, Outcome::NotSent(error.clone()))).collect());
-            }
+        let standing = match self.sets_at(zone, &names).await {
+            Ok(standing) => standing,
             Err(error) => {
                 return (Vec::new(), sent.into_iter().map(|(at, _)| (at, Outcome::NotSent(error.clone()))).collect());
             }
         };
-        let standing: BTreeMap<RecordKey, RecordSet> = sets.into_iter().map(|set| (set.key.clone(), set)).collect();
         let (mut fit, mut not) = (Vec::new(), Vec::new());
         for (at, group) in sent {
             match group.preconditions().iter().find_map(|condition| unmet(condition, &standing)) {
@@ -93,10 +111,19 @@ impl Server {
     }
 }
 
-fn sorted(places: &Places<'_>, bundles: &[Bundle]) -> ZonePlans {
+/// The names that have to be read before it is known in which of their zones something is to be done.
+fn shared(places: &Places<'_>, bundles: &[Bundle]) -> ZoneNames {
+    let mut all = ZoneNames::new();
+    for (place, names) in bundles.iter().flat_map(|bundle| places.shared(bundle)) {
+        all.entry(place).or_default().extend(names);
+    }
+    all
+}
+
+fn sorted(places: &Places<'_>, bundles: &[Bundle], read: &Standing) -> ZonePlans {
     let (mut work, mut refused): ZonePlans = (BTreeMap::new(), Vec::with_capacity(bundles.len()));
     for (at, bundle) in bundles.iter().enumerate() {
-        let groups = places.groups(bundle);
+        let groups = places.groups(bundle, read);
         refused.push(groups.as_ref().err().map(|objection| objected(bundle, objection)));
         for (place, group) in groups.unwrap_or_default() {
             work.entry(place).or_default().push((at, group));

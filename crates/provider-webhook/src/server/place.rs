@@ -24,6 +24,7 @@ use zonewright_core::{DnsName, ErrorKind, RData, RecordData, RecordKey, RecordSe
 
 use super::ask::{Ask, Bundle};
 use super::form::Form;
+use super::horizon::{Standing, ZoneNames, settled};
 use super::scope::ServedNames;
 use crate::convert::{decode, ttl};
 use crate::wire;
@@ -51,15 +52,16 @@ pub(super) struct Places<'a> {
 
 /// What stands at a key, and what shall, with the resource that asks for it.
 #[derive(Debug, Default)]
-struct Pair {
-    from: Option<RecordSet>,
-    to: Option<(RecordSet, Option<Arc<str>>)>,
+pub(super) struct Pair {
+    /// What the caller takes to be there, each content once. Where the name is in one zone there is one at most.
+    pub(super) from: Vec<RecordSet>,
+    pub(super) to: Option<(RecordSet, Option<Arc<str>>)>,
     /// The new side names another zone: nothing happens in this one.
-    elsewhere: bool,
+    pub(super) elsewhere: bool,
 }
 
 /// The pairs of each zone, by its position.
-type Pairs = BTreeMap<usize, BTreeMap<RecordKey, Pair>>;
+pub(super) type Pairs = BTreeMap<usize, BTreeMap<RecordKey, Pair>>;
 
 impl<'a> Places<'a> {
     /// The zones that a name belongs to, with their positions.
@@ -77,11 +79,25 @@ impl<'a> Places<'a> {
         Err(Objection { kind: ErrorKind::NotFound, text: format!("{name} is in no zone that is served here ({all})") })
     }
 
-    /// The groups of a bundle with the positions of their zones.
+    /// The names with an old side that are in several zones, by the positions of these zones: what stands there has to be read before
+    /// [`Places::groups`].
+    pub(super) fn shared(&self, bundle: &Bundle) -> ZoneNames {
+        let mut shared = ZoneNames::new();
+        let olds = sides(bundle, self.options).map(|(olds, _)| olds).unwrap_or_default();
+        for name in olds.into_iter().map(|old| old.key.name) {
+            let zones = self.zones_of(&name).unwrap_or_default();
+            for (place, _) in zones.iter().filter(|_| zones.len() > 1) {
+                shared.entry(*place).or_default().insert(name.clone());
+            }
+        }
+        shared
+    }
+
+    /// The groups of a bundle with the positions of their zones; `read` is what stands at [`Places::shared`].
     ///
     /// # Errors
     /// What speaks against it; nothing of it is to be done then.
-    pub(super) fn groups(&self, bundle: &Bundle) -> Result<Vec<(usize, Group)>, Objection> {
+    pub(super) fn groups(&self, bundle: &Bundle, read: &Standing) -> Result<Vec<(usize, Group)>, Objection> {
         if let Some(problem) = &bundle.problem {
             return Err(invalid(problem));
         }
@@ -97,8 +113,9 @@ impl<'a> Places<'a> {
             return Err(invalid(text));
         }
         let mut groups = Vec::new();
-        for (place, pairs) in self.pairs(bundle)? {
-            let steps: Vec<Step> = pairs.into_values().filter_map(Pair::step).collect();
+        for (place, pairs) in settled(self.pairs(bundle)?, &self.shared(bundle), read)? {
+            let steps = pairs.into_iter().filter_map(|(key, pair)| pair.step(&key).transpose());
+            let steps = steps.collect::<Result<Vec<Step>, Objection>>()?;
             // A claim may stand beside the names of the filter, and what it stands for may not.
             if let Some(step) =
                 steps.iter().find(|step| !self.scope.takes(&step.change.key().name) && !is_of_claims(step))
@@ -140,7 +157,9 @@ impl<'a> Places<'a> {
                 let old = RecordSet { key: RecordKey { set_id: id, ..old.key.clone() }, ..old.clone() };
                 outside_the_apex(&old.key, zone)?;
                 let pair = pairs.entry(place).or_default().entry(old.key.clone()).or_default();
-                put(&mut pair.from, &old.key.clone(), old)?;
+                if !pair.from.contains(&old) {
+                    pair.from.push(old);
+                }
             }
         }
         for new in news {
@@ -203,16 +222,20 @@ impl<'a> Places<'a> {
 
 impl Pair {
     /// The step from one side to the other.
-    fn step(self) -> Option<Step> {
+    fn step(mut self, key: &RecordKey) -> Result<Option<Step>, Objection> {
         if self.elsewhere {
-            return None;
+            return Ok(None);
         }
-        match (self.from, self.to) {
+        let from = self.from.pop();
+        if !self.from.is_empty() {
+            return Err(twice(key));
+        }
+        Ok(match (from, self.to) {
             (None, Some((to, resource))) => Some(Step::record(Change::Create { to }, resource)),
             (Some(from), Some((to, resource))) => Some(Step::record(Change::Update { from, to }, resource)),
             (Some(from), None) => Some(Step::record(Change::Delete { from }, None)),
             (None, None) => None,
-        }
+        })
     }
 }
 
@@ -257,11 +280,18 @@ fn sides(bundle: &Bundle, options: &OptionReader) -> Result<(Vec<RecordSet>, Vec
     Ok((olds, news))
 }
 
-fn put<T>(side: &mut Option<T>, key: &RecordKey, content: T) -> Result<(), Objection> {
-    match side.replace(content) {
-        None => Ok(()),
-        Some(_) => Err(invalid(format!("{key} is changed more than once in one request; expected once"))),
+fn put<T: PartialEq>(side: &mut Option<T>, key: &RecordKey, content: T) -> Result<(), Objection> {
+    match side {
+        Some(there) if *there != content => Err(twice(key)),
+        _ => {
+            *side = Some(content);
+            Ok(())
+        }
     }
+}
+
+fn twice(key: &RecordKey) -> Objection {
+    invalid(format!("{key} is changed more than once in one request; expected once"))
 }
 
 /// Deletes go before creates: servers that work through a message in order need the room.

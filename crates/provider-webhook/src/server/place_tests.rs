@@ -44,7 +44,7 @@ fn placed(json: &str, narrow: impl Fn(&mut Capability)) -> Vec<String> {
         };
         format!("{}: {}", zones[place].name, group.changes().map(step).collect::<Vec<_>>().join("; "))
     };
-    let outcome = |bundle: &Bundle| match places.groups(bundle) {
+    let outcome = |bundle: &Bundle| match places.groups(bundle, &Standing::new()) {
         Ok(groups) => groups.into_iter().map(group).collect(),
         Err(objection) => vec![format!("{}! {:?}: {}", bundle.said, objection.kind, objection.text)],
     };

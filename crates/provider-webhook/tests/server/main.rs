@@ -8,6 +8,7 @@ mod common;
 mod changes;
 mod conformance;
 mod forms;
+mod horizon;
 mod site;
 mod surface;
 mod waits;
