@@ -1,9 +1,10 @@
 //! Groups to one POST, and its answer to one outcome for each group.
 //!
-//! In: groups. Out: outcomes that are true. 204 is the only confirmation. A status of 400 to 499 means that the peer
-//! would not have it: the layer above may send halves. 500 is what peers answer when their back end refused any one
-//! record, and they do not say what came of the rest: so the records are read, and only groups of which nothing is in
-//! force count as refused. A peer that names them itself ([`crate::refusal`]) spares us the search. All else that comes after the request was sent leaves open what was done.
+//! In: groups. Out: outcomes that are true. 204 is the only confirmation. A status that is about the request as such (credentials,
+//! address, size, media type) means that nothing was done. 500, 400, 409, 422 and their like are what peers answer when they or their
+//! back end refused any one record, and they do not say what came of the rest: so the records are read, and only groups of which
+//! nothing is in force count as refused; the layer above may send halves. A peer that names them itself ([`crate::refusal`]) spares us the
+//! search. All else that comes after the request was sent leaves open what was done.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,14 +26,14 @@ use crate::wire::Changes;
 
 const OPERATION: &str = "apply changes";
 
-/// So many calls in a row may fail with 500 and be split; one bad record among 500 groups is found with 10. A peer
+/// So many calls in a row may fail so that the records have to be read, and be split; one bad record among 500 groups is found with 10. A peer
 /// whose back end is down is not asked a thousand times.
 const STRIKES: u32 = 16;
 
 /// A pause after which a failure is a new story: the halves of a refused call follow each other at once.
 const LULL: Duration = Duration::from_millis(500);
 
-/// Failures with 500 in a row, and the time of the last.
+/// Failures after which the records were read in a row, and the time of the last.
 #[derive(Debug, Default)]
 pub(crate) struct Strikes(Mutex<Option<(u32, Instant)>>);
 
@@ -72,11 +73,12 @@ enum GroupsAfterError {
 
 fn verdict(status: u16) -> GroupsAfterError {
     match status {
-        200..=299 | 500 => GroupsAfterError::Ask,
         401 | 404 | 405 | 407 | 501 => GroupsAfterError::RefusedAsSuch,
+        403 | 413 | 415 => GroupsAfterError::Refused,
         // Some of it may have been done before the time was over or the limit was reached.
         408 | 429 => GroupsAfterError::Unknown,
-        400..=499 => GroupsAfterError::Refused,
+        // A peer that works record by record says so of the first one that it cannot take; 303 is about what was done.
+        200..=299 | 303 | 400..=499 | 500 => GroupsAfterError::Ask,
         _ => GroupsAfterError::Unknown,
     }
 }
@@ -159,14 +161,18 @@ impl Webhook {
                 all(&|| Outcome::Applied)
             }
             Ok(answer) => self.judge(&answer, sent).await,
+            Err(ExchangeError::Redirected { status, to, why }) => {
+                let error = self.error(OPERATION, ExchangeError::Redirected { status, to, why });
+                let said = match verdict(status.as_u16()) {
+                    GroupsAfterError::Ask => GroupsAfterError::Ask,
+                    _ => GroupsAfterError::Refused,
+                };
+                self.settle(sent, said, &Said { status: status.as_u16(), error, refusals: Refusals::default() }).await
+            }
             Err(fault) => {
-                let (was_sent, redirected) = (fault.was_sent(), matches!(fault, ExchangeError::Redirected { .. }));
+                let was_sent = fault.was_sent();
                 let error = self.error(OPERATION, fault);
-                all(&|| match (was_sent, redirected) {
-                    (false, _) => Outcome::NotSent(error.clone()),
-                    (_, true) => Outcome::refused(error.clone()),
-                    _ => Outcome::Unknown(error.clone()),
-                })
+                all(&|| if was_sent { Outcome::Unknown(error.clone()) } else { Outcome::NotSent(error.clone()) })
             }
         }
     }
@@ -182,47 +188,91 @@ impl Webhook {
                 "the records are read to see whether the changes are in force",
             );
         }
-        let error = self.error(OPERATION, answer.unexpected(204));
+        let said = Said {
+            status,
+            error: self.error(OPERATION, answer.unexpected(204)),
+            refusals: Refusals::read(&answer.body).unwrap_or_default(),
+        };
+        self.settle(sent, verdict(status), &said).await
+    }
+
+    async fn settle(&self, sent: &[&Group], verdict: GroupsAfterError, said: &Said) -> Vec<Outcome> {
         let blame = if sent.len() == 1 { Blame::Group } else { Blame::Batch };
-        let refused = |blame| Outcome::Refused { error: error.clone(), blame };
-        match verdict(status) {
+        let refused = |blame| Outcome::Refused { error: said.error.clone(), blame };
+        match verdict {
             GroupsAfterError::RefusedAsSuch => sent.iter().map(|_| refused(Blame::Group)).collect(),
             GroupsAfterError::Refused => sent.iter().map(|_| refused(blame)).collect(),
-            GroupsAfterError::Ask if answer.status.is_success() || self.strikes.may_split() => {
-                let outcomes = self.ask(sent, error, blame, answer).await;
-                if !answer.status.is_success() {
+            GroupsAfterError::Ask if said.is_success() || self.strikes.may_split() => {
+                let outcomes = self.ask(sent, blame, said).await;
+                if !said.is_success() {
                     self.strikes.add();
                 }
                 outcomes
             }
             GroupsAfterError::Ask | GroupsAfterError::Unknown => {
-                sent.iter().map(|_| Outcome::Unknown(error.clone())).collect()
+                sent.iter().map(|_| Outcome::Unknown(said.error.clone())).collect()
             }
         }
     }
 
     /// Reads the records, and judges each group by them. A peer may have said which names it refused, and why.
-    async fn ask(&self, sent: &[&Group], error: Error, blame: Blame, answer: &Answer) -> Vec<Outcome> {
-        let (said_yes, said) = (answer.status.is_success(), Refusals::read(&answer.body).unwrap_or_default());
+    async fn ask(&self, sent: &[&Group], blame: Blame, said: &Said) -> Vec<Outcome> {
+        let unknown = || Outcome::Unknown(said.error.clone());
         let Ok(listed) = self.list().await else {
-            return sent.iter().map(|_| Outcome::Unknown(error.clone())).collect();
+            return sent.iter().map(|_| unknown()).collect();
         };
-        // The peer was asked for one group alone, and is there to be read: it is this group that it cannot take.
-        let mut refusal = error.clone();
-        if blame == Blame::Group {
+        let mut refusal = said.error.clone();
+        if blame == Blame::Group && said.status == 500 {
+            // The peer was asked for one group alone, and is there to be read: it is this group that it cannot take.
             refusal.kind = ErrorKind::Invalid;
         }
-        let judge = |group: &&Group| match stands(group, &listed) {
+        let refused = || Outcome::Refused { error: refusal.clone(), blame };
+        let judge = |group: &&Group| match progress(group, &listed, said) {
             // What the peer says of a name goes first: that another writer published the same is no success.
-            _ if let Some((kind, why)) = said.of(group.name.as_str()) => {
+            _ if let Some((kind, why)) = said.refusals.of(group.name.as_str()) => {
                 Outcome::refused(Error::new(kind, OPERATION, format!("{}: {why}", self.client.address())))
             }
+            // There was nothing but this one change to be done, and the peer found something else in its place.
+            Progress::After if said.is_conflict() && blame == Blame::Group && group.changes().count() == 1 => refused(),
+            Progress::After if said.is_of_a_record() && may_be_foreign(group) => unknown(),
             Progress::After => Outcome::Applied,
-            Progress::Before if !said_yes => Outcome::Refused { error: refusal.clone(), blame },
-            Progress::Before | Progress::Between => Outcome::Unknown(error.clone()),
+            Progress::Before if !said.is_success() => refused(),
+            Progress::Before | Progress::Between => unknown(),
         };
         sent.iter().map(judge).collect()
     }
+}
+
+/// What a peer said instead of 204.
+#[derive(Debug)]
+struct Said {
+    status: u16,
+    /// The same as an error.
+    error: Error,
+    /// The names that it refused, where it says so.
+    refusals: Refusals,
+}
+
+impl Said {
+    fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// Whether it found something else than the request states.
+    fn is_conflict(&self) -> bool {
+        self.status == 409
+    }
+
+    /// Whether it found fault with something in the request.
+    fn is_of_a_record(&self) -> bool {
+        (400..500).contains(&self.status)
+    }
+}
+
+/// Whether all of a group may stand because another writer published the same: it creates something, and no claim says whose.
+fn may_be_foreign(group: &Group) -> bool {
+    let creates = group.changes().any(|change| matches!(change, Change::Create { .. }));
+    creates && !group.steps.iter().any(|step| step.role == Role::Claim)
 }
 
 /// How far a group is in force.
@@ -233,15 +283,26 @@ enum Progress {
     After,
 }
 
-fn stands(group: &Group, listed: &PeerListing) -> Progress {
+fn progress(group: &Group, listed: &PeerListing, said: &Said) -> Progress {
     let sets = &listed.sets;
+    let is_before = |change: &Change| {
+        holds(sets, change.key(), change.from()) || said.is_of_a_record() && another_stands(sets, change, said)
+    };
     if group.changes().all(|change| holds(sets, change.key(), change.to())) {
         Progress::After
-    } else if group.changes().all(|change| holds(sets, change.key(), change.from())) {
+    } else if group.changes().all(is_before) {
         Progress::Before
     } else {
         Progress::Between
     }
+}
+
+/// Whether what stands is neither side of a change, so that it was in the way and was left: another writer's record. Where it has a
+/// part of either side, or the old side is gone, the peer may have begun, unless it says itself that it found something else.
+fn another_stands(sets: &BTreeMap<RecordKey, RecordSet>, change: &Change, said: &Said) -> bool {
+    let sides = || change.from().into_iter().chain(change.to()).flat_map(|set| set.data.as_records());
+    let is_apart = |there: &RecordSet| !sides().any(|data| there.data.as_records().contains(data));
+    !holds(sets, change.key(), change.to()) && (said.is_conflict() || sets.get(change.key()).is_some_and(is_apart))
 }
 
 /// Whether exactly this stands. A TTL that was not stated is that of the peer.

@@ -38,7 +38,9 @@ async fn a_status_is_no_more_than_it_says() {
         (405, "refused Configuration Group", "refused Configuration Group"),
         (408, "unknown Timeout", "unknown Timeout"),
         (409, "refused Conflict Batch", "refused Conflict Group"),
+        (410, "refused Invalid Batch", "refused Invalid Group"),
         (413, "refused Invalid Batch", "refused Invalid Group"),
+        (415, "refused Invalid Batch", "refused Invalid Group"),
         (422, "refused Invalid Batch", "refused Invalid Group"),
         (429, "unknown Throttled", "unknown Throttled"),
         (500, "refused Unavailable Batch", "refused Invalid Group"),
@@ -130,6 +132,73 @@ async fn after_an_error_of_the_peer_the_records_show_what_was_done() {
     assert_eq!(outcomes.iter().map(shown).collect::<Vec<_>>(), ["unknown Unavailable"; 2]);
 }
 
+/// A peer that works record by record may have begun before it says what it cannot take.
+#[tokio::test]
+async fn a_status_about_a_record_is_no_word_that_nothing_was_done() {
+    for status in [303, 400, 409, 410, 422] {
+        let peer = Peer::start().await;
+        peer.holds(json!({"dnsName": "a.b", "recordType": "A", "targets": ["192.0.2.9"], "recordTTL": 60}));
+        peer.script().bad = Some(("bad", status));
+        peer.script().sloppy = true;
+        let provider = peer.provider();
+        let zone = zone(&provider).await;
+        let gone = || group(Change::Delete { from: set("a.b A ttl=60 192.0.2.9") });
+        let outcomes = provider.apply(&zone, &[gone(), create("bad.b")]).await;
+        let labels: Vec<&str> = outcomes.iter().map(Outcome::label).collect();
+        assert_eq!(labels, ["applied", "refused"], "{status}: {outcomes:?}");
+
+        // A record whose claim is the bad one, and one that stands without a claim: nobody knows whose it is.
+        let mut half = create("c.b");
+        half.steps.push(Step::record(Change::Create { to: set("bad-c.b TXT claim") }, None));
+        let outcomes = provider.apply(&zone, &[half]).await;
+        assert_eq!(outcomes[0].label(), "unknown", "{status}: {outcomes:?}");
+        let outcomes = provider.apply(&zone, &[create("d.b"), create("bad.b")]).await;
+        let expected = if status == 303 { "applied" } else { "unknown" };
+        assert_eq!(outcomes[0].label(), expected, "{status}: {outcomes:?}");
+
+        // The peer did nothing: that is a refusal, and stays one.
+        peer.script().sloppy = false;
+        for _ in 0..2 {
+            let outcomes = provider.apply(&zone, &[create("bad.b")]).await;
+            assert!(
+                shown(&outcomes[0]).starts_with("refused") && shown(&outcomes[0]).ends_with("Group"),
+                "{outcomes:?}"
+            );
+        }
+        // Records that cannot be read say nothing.
+        peer.says("GET /records", answer(500, ""));
+        assert_eq!(provider.apply(&zone, &[create("bad.b")]).await[0].label(), "unknown", "{status}");
+    }
+}
+
+/// Another writer's record, equal to ours by chance: the peer says that it is there, and it is not taken for ours.
+#[tokio::test]
+async fn an_equal_record_that_a_peer_calls_a_conflict_is_not_applied() {
+    let peer = Peer::start().await;
+    peer.holds(json!({"dnsName": "a.b", "recordType": "A", "targets": ["192.0.2.1"]}));
+    let provider = peer.provider();
+    let outcomes = provider.apply(&zone(&provider).await, &[create("a.b")]).await;
+    assert_eq!(outcomes.iter().map(shown).collect::<Vec<_>>(), ["refused Conflict Group"]);
+}
+
+/// What stands is neither the old side nor the new one: another writer's record, which was in the way, or a part of what was asked for.
+#[tokio::test]
+async fn what_was_in_the_way_is_a_refusal_and_a_part_is_none() {
+    for status in [400, 422] {
+        for (targets, expected) in
+            [(json!(["192.0.2.66"]), "refused Invalid Group"), (json!(["192.0.2.1"]), "unknown Invalid")]
+        {
+            let peer = Peer::start().await;
+            peer.holds(json!({"dnsName": "a.b", "recordType": "A", "targets": targets}));
+            peer.says("POST /records", answer(status, ""));
+            let provider = peer.provider();
+            let both = group(Change::Create { to: set("a.b A 192.0.2.1 192.0.2.2") });
+            let outcomes = provider.apply(&zone(&provider).await, &[both]).await;
+            assert_eq!(outcomes.iter().map(shown).collect::<Vec<_>>(), [expected], "{status} {targets}");
+        }
+    }
+}
+
 /// The provider under the layer that cuts refused calls in halves.
 fn layered(provider: Webhook) -> Batcher {
     Batcher::new(Arc::new(provider))
@@ -150,7 +219,7 @@ async fn one_bad_record_is_one_bad_record() {
             for at in [0, 77, 199] {
                 let peer = Peer::start().await;
                 peer.script().bad = Some(("bad", status));
-                // With a status below 500 a peer says that it did nothing.
+                // What a peer has done before another status is a test of its own.
                 peer.script().sloppy = sloppy && status == 500;
                 let provider = peer.provider();
                 let zone = zone(&provider).await;

@@ -209,6 +209,8 @@ async fn redirections_are_followed_as_far_as_they_can_be_trusted() {
         let error = provider.records(&zone, Read::All).await.unwrap_err();
         check(&error, ErrorKind::Configuration, &[part]);
     }
+    // After 303 the records are read, to see whether something was done.
+    peer.script().answers.remove("GET /records");
     for status in [301, 302, 303] {
         peer.says("POST /records", to(status, "/elsewhere"));
         let outcomes = provider.apply(&zone, &[create("a.b"), create("b.b")]).await;
