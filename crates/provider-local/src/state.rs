@@ -2,12 +2,12 @@
 //!
 //! In: groups, foreign sets, questions. Out: outcomes and views. What must hold: a change is in force only after its file
 //! was written; a zone whose file is broken is neither served nor overwritten; a file that another program wrote is read
-//! before the zone is read or changed through the provider.
+//! before the zone is changed through the provider, and is left alone while it is being written.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 use zonewright_core::change::{Blame, Group, Outcome};
@@ -17,7 +17,7 @@ use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Ttl};
 use crate::answer::Found;
 use crate::calls::Calls;
 use crate::config::LocalConfig;
-use crate::folder::{Folder, Stamp};
+use crate::folder::{AT_REST, Folder, Stamp};
 use crate::journal::Journal;
 use crate::rules;
 use crate::soa::{self, Soa};
@@ -29,7 +29,28 @@ use crate::zonefile::{self, FileError};
 struct Slot {
     /// The zone, or what is wrong with its file.
     table: Result<ZoneTable, String>,
+    file: Known,
+}
+
+/// What is known of the file of a zone.
+#[derive(Debug, Default)]
+struct Known {
+    /// What was read or written last.
     stamp: Option<Stamp>,
+    /// Whether that held an SOA record: then a file without one is not the whole of it.
+    has_soa: bool,
+    /// Another stamp, and when it was seen first.
+    pending: Option<(Stamp, Instant)>,
+}
+
+impl Known {
+    /// Whether a file with another stamp is at rest: by its own time, or, where that is ahead of the clock, by how long it has
+    /// been seen so.
+    fn is_at_rest(&mut self, stamp: Stamp) -> bool {
+        let seen = self.pending.filter(|(pending, _)| *pending == stamp).map_or_else(Instant::now, |(_, seen)| seen);
+        self.pending = Some((stamp, seen));
+        stamp.is_at_rest() || seen.elapsed() >= AT_REST
+    }
 }
 
 /// All zones by apex.
@@ -82,9 +103,13 @@ impl State {
         if zones.0.contains_key(apex) {
             return Ok(());
         }
-        let mut slot = Slot { table: Ok(self.fresh(apex)), stamp: None };
-        if !self.reload(apex, &mut slot)? {
-            slot.stamp = self.save(slot.table.as_ref().ok())?;
+        let mut slot = Slot { table: Ok(self.fresh(apex)), file: Known::default() };
+        if let Some(folder) = &self.folder {
+            match (folder.read(apex)?, &slot.table) {
+                (Some((text, stamp)), _) => self.take_in(apex, &mut slot, folder, &text, stamp),
+                (None, Ok(table)) => self.save(table, &mut slot.file)?,
+                (None, Err(_)) => {}
+            }
         }
         zones.0.insert(apex.clone(), slot);
         Ok(())
@@ -98,31 +123,60 @@ impl State {
         table
     }
 
-    /// Reads the file again if another program wrote it; returns whether there is a file.
+    /// Reads the file again if another program wrote it and is at rest; returns whether the zone is as its file has it.
     fn reload(&self, apex: &DnsName, slot: &mut Slot) -> Result<bool> {
-        let Some(folder) = &self.folder else { return Ok(false) };
+        let Some(folder) = &self.folder else { return Ok(true) };
         let stamp = folder.stamp(apex)?;
-        if stamp == slot.stamp {
-            return Ok(stamp.is_some());
+        if stamp == slot.file.stamp {
+            return Ok(true);
         }
-        let Some((text, stamp)) = folder.read(apex)? else {
-            slot.stamp = None;
+        if stamp.is_some_and(|stamp| !slot.file.is_at_rest(stamp)) {
             return Ok(false);
-        };
-        let floor = slot.stamp.and(slot.table.as_ref().ok()).map(|table| table.soa.serial.wrapping_add(1));
-        slot.stamp = Some(stamp);
-        slot.table = self.parse(apex, &text, floor).map_err(|error| folder.broken(apex, &error));
-        match &slot.table {
-            Ok(_) => tracing::info!(zone = %apex, "read zone file"),
-            Err(problem) => tracing::error!(zone = %apex, %problem, "zone file is broken; the zone is not served"),
+        }
+        match folder.read(apex)? {
+            None => slot.file.stamp = None,
+            Some((_, read)) if Some(read) != stamp => return Ok(false),
+            Some((text, read)) => self.take_in(apex, slot, folder, &text, read),
         }
         Ok(true)
     }
 
-    /// `floor`: the serial to rise to at least, if the zone was served before.
-    fn parse(&self, apex: &DnsName, text: &str, floor: Option<u32>) -> Result<ZoneTable, FileError> {
+    /// Makes a zone what its file has.
+    fn take_in(&self, apex: &DnsName, slot: &mut Slot, folder: &Folder, text: &str, stamp: Stamp) {
+        let expects_soa = slot.file.has_soa;
+        let floor = slot.file.stamp.and(slot.table.as_ref().ok()).map(|table| table.soa.serial.wrapping_add(1));
+        *slot = match self.parse(apex, text, floor, expects_soa) {
+            Ok((table, has_soa)) => {
+                tracing::info!(zone = %apex, "read zone file");
+                Slot { table: Ok(table), file: Known { stamp: Some(stamp), has_soa, pending: None } }
+            }
+            Err(error) => {
+                let problem = folder.broken(apex, &error);
+                tracing::error!(zone = %apex, %problem, "zone file is broken; the zone is not served");
+                Slot { table: Err(problem), file: Known { stamp: Some(stamp), has_soa: expects_soa, pending: None } }
+            }
+        };
+    }
+
+    /// The zone of a text, and whether that has an SOA record. `floor`: the serial to rise to at least, if the zone was served
+    /// before; `expects_soa`: whether the text before had an SOA record.
+    fn parse(
+        &self,
+        apex: &DnsName,
+        text: &str,
+        floor: Option<u32>,
+        expects_soa: bool,
+    ) -> Result<(ZoneTable, bool), FileError> {
         let content = zonefile::read(apex, text)?;
+        let part = |problem: &str| Err(FileError { line: text.lines().count().max(1), problem: problem.to_owned() });
+        if content.soa.is_none() && content.sets.is_empty() {
+            return part("there are no records; expected those of the zone, or no file for a new zone");
+        }
+        if content.soa.is_none() && expects_soa {
+            return part("the SOA record is gone, which the file had; expected the whole zone");
+        }
         let mut table = self.fresh(apex);
+        let has_soa = content.soa.is_some();
         if let Some(soa) = content.soa {
             table.soa = Soa { serial: soa.serial.max(floor.unwrap_or(0)), ..soa };
         }
@@ -134,16 +188,16 @@ impl State {
             let fail = |problem| FileError { line: *line, problem: format!("{}: {problem}", set.key) };
             rules::check_name(&table, &set.key.name).map_err(fail)?;
         }
-        Ok(table)
+        Ok((table, has_soa))
     }
 
-    fn save(&self, table: Option<&ZoneTable>) -> Result<Option<Stamp>> {
-        match (&self.folder, table) {
-            (Some(folder), Some(table)) => {
-                folder.write(&table.apex, &zonefile::write(&table.apex, &table.soa, table.sets()))
-            }
-            _ => Ok(None),
-        }
+    /// Writes the file of a zone, unless another program has changed it since it was read.
+    fn save(&self, table: &ZoneTable, file: &mut Known) -> Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let text = zonefile::write(&table.apex, &table.soa, table.sets());
+        let stamp = folder.write(&table.apex, &text, file.stamp)?;
+        *file = Known { stamp, has_soa: true, pending: None };
+        Ok(())
     }
 
     /// The apexes of all zones, broken ones too.
@@ -156,24 +210,38 @@ impl State {
         look(&self.read())
     }
 
-    /// Looks at one zone, as its file has it now.
+    /// Looks at one zone, as its file has it now, or had it before another program began to write it.
     pub(crate) fn view<T>(&self, apex: &DnsName, look: impl FnOnce(&ZoneTable) -> T) -> Result<T> {
         let mut zones = self.write();
         Ok(look(self.open_zone(&mut zones, apex, "list records")?.0))
     }
 
+    /// A zone that is as its file has it.
+    fn open_to_write<'a>(
+        &self,
+        zones: &'a mut Zones,
+        apex: &DnsName,
+        operation: &'static str,
+    ) -> Result<(&'a mut ZoneTable, &'a mut Known)> {
+        match (self.open_zone(zones, apex, operation)?, &self.folder) {
+            ((_, _, false), Some(folder)) => Err(folder.being_written(apex, operation)),
+            ((table, file, _), _) => Ok((table, file)),
+        }
+    }
+
+    /// A zone, what is known of its file, and whether the zone is as its file has it.
     fn open_zone<'a>(
         &self,
         zones: &'a mut Zones,
         apex: &DnsName,
         operation: &'static str,
-    ) -> Result<(&'a mut ZoneTable, &'a mut Option<Stamp>)> {
+    ) -> Result<(&'a mut ZoneTable, &'a mut Known, bool)> {
         let known: Vec<&str> = zones.0.keys().map(DnsName::as_str).collect();
         let missing = format!("there is no zone {apex}; there are [{}]", known.join(", "));
         let slot = zones.0.get_mut(apex).ok_or_else(|| Error::new(ErrorKind::NotFound, operation, missing))?;
-        self.reload(apex, slot)?;
+        let is_current = self.reload(apex, slot)?;
         match &mut slot.table {
-            Ok(table) => Ok((table, &mut slot.stamp)),
+            Ok(table) => Ok((table, &mut slot.file, is_current)),
             Err(problem) => Err(Error::new(ErrorKind::Unavailable, operation, problem.clone())),
         }
     }
@@ -182,7 +250,7 @@ impl State {
     pub(crate) fn apply(&self, apex: &DnsName, groups: &[Group]) -> Vec<Outcome> {
         let all = |outcome: Outcome| vec![outcome; groups.len()];
         let mut zones = self.write();
-        let (table, stamp) = match self.open_zone(&mut zones, apex, "apply") {
+        let (table, file) = match self.open_to_write(&mut zones, apex, "apply") {
             Ok(open) => open,
             Err(error) => return all(Outcome::NotSent(error)),
         };
@@ -190,7 +258,7 @@ impl State {
             Ok(staged) => staged,
             Err(verdicts) => return refusals(verdicts),
         };
-        match self.finish(table, stamp, staged) {
+        match self.finish(table, file, staged) {
             Ok(()) => all(Outcome::Applied),
             Err(error) => all(Outcome::NotSent(error)),
         }
@@ -202,15 +270,14 @@ impl State {
         rules::check_place(apex, key).map_err(refuse)?;
         set.as_ref().map_or(Ok(()), rules::check_content).map_err(refuse)?;
         let mut zones = self.write();
-        let (table, stamp) = self.open_zone(&mut zones, apex, "insert")?;
+        let (table, file) = self.open_to_write(&mut zones, apex, "insert")?;
         let staged = table.stage_foreign(key, set).map_err(refuse)?;
-        self.finish(table, stamp, staged)
+        self.finish(table, file, staged)
     }
 
-    fn finish(&self, table: &mut ZoneTable, stamp: &mut Option<Stamp>, staged: Staged) -> Result<()> {
-        match self.save(Some(table)) {
-            Ok(saved) => {
-                *stamp = saved;
+    fn finish(&self, table: &mut ZoneTable, file: &mut Known, staged: Staged) -> Result<()> {
+        match self.save(table, file) {
+            Ok(()) => {
                 table.commit(&staged);
                 self.revision.send_modify(|revision| *revision += 1);
                 Ok(())

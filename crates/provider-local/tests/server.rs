@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use zonewright_core::catalog::{FlagValue, ProviderConfig, Settings};
 use zonewright_core::change::{Blame, Change, Group, Outcome, Step};
@@ -27,6 +27,22 @@ fn address(owner: &str, data: &str) -> RecordSet {
 
 fn create(set: RecordSet) -> Group {
     Group::of(Step::record(Change::Create { to: set }, None), vec![])
+}
+
+/// Writes a file as a person did some time ago.
+fn edit(file: &Path, text: &str) {
+    fs::write(file, text).unwrap();
+    age(file);
+}
+
+/// The lines that do not hold `part`.
+fn without(text: &str, part: &str) -> String {
+    text.split_inclusive('\n').filter(|line| !line.contains(part)).collect()
+}
+
+fn age(file: &Path) {
+    let file = fs::File::options().append(true).open(file).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(10)).unwrap();
 }
 
 async fn start(dir: &Path, zones: &[&str]) -> Arc<Local> {
@@ -78,7 +94,7 @@ async fn a_file_edited_by_hand_is_read_before_the_zone_is_changed() {
     let file = dir.path().join("example.test.zone");
     let serial = local.serial(&name("example.test")).unwrap();
     let edited = fs::read_to_string(&file).unwrap() + "hand 60 IN A 192.0.2.77\n";
-    fs::write(&file, edited).unwrap();
+    edit(&file, &edited);
     let refused = apply(&local, address("hand.example.test", "192.0.2.1")).await;
     assert_eq!(refused.error().map(|e| e.kind), Some(ErrorKind::Conflict), "{refused:?}");
     assert!(matches!(apply(&local, address("www.example.test", "192.0.2.1")).await, Outcome::Applied));
@@ -104,8 +120,60 @@ async fn a_broken_file_stops_only_its_own_zone_and_is_not_overwritten() {
         assert!(matches!(outcome, Outcome::NotSent(_)), "{outcome:?}");
     }
     assert_eq!(fs::read_to_string(&file).unwrap(), broken);
-    fs::write(&file, broken.replace("300", "30")).unwrap();
+    edit(&file, &broken.replace("300", "30"));
     assert_eq!(local.dump(&name("bad.test")).unwrap().len(), 2, "a repaired file is taken up without a restart");
+}
+
+/// A person's editor or script may empty a file before it writes it, or end in between.
+#[tokio::test]
+async fn a_file_that_is_not_whole_is_not_overwritten() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("example.test.zone");
+    let local = start(dir.path(), &["example.test"]).await;
+    local.insert(&name("example.test"), address("foreign.example.test", "192.0.2.7")).unwrap();
+    let (whole, before) = (fs::read_to_string(&file).unwrap(), local.dump(&name("example.test")).unwrap());
+    let records_only = without(&whole, " SOA ");
+    for (text, part) in [("", "no records"), ("; only a note\n", "no records"), (records_only.as_str(), "SOA")] {
+        edit(&file, text);
+        let outcome = apply(&local, address("www.example.test", "192.0.2.1")).await;
+        let Outcome::NotSent(error) = &outcome else { panic!("{text:?}: {outcome:?}") };
+        assert_eq!(error.kind, ErrorKind::Unavailable, "{text:?}: {error}");
+        assert!(error.context.contains("example.test.zone") && error.context.contains(part), "{text:?}: {error}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), text, "untouched");
+    }
+    edit(&file, &whole);
+    assert_eq!(local.dump(&name("example.test")).unwrap(), before);
+    assert!(matches!(apply(&local, address("www.example.test", "192.0.2.1")).await, Outcome::Applied));
+    assert!(fs::read_to_string(&file).unwrap().contains("foreign.example.test. 60 IN A 192.0.2.7"));
+}
+
+#[tokio::test]
+async fn a_file_that_is_being_written_is_neither_believed_nor_overwritten() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("example.test.zone");
+    let local = start(dir.path(), &["example.test"]).await;
+    local.insert(&name("example.test"), address("foreign.example.test", "192.0.2.7")).unwrap();
+    let (whole, before) = (fs::read_to_string(&file).unwrap(), local.dump(&name("example.test")).unwrap());
+    // It holds the SOA and half of the rest, and this very moment is its time. A time ahead of the clock, so that no test is too slow.
+    let half = without(&whole, "foreign");
+    fs::write(&file, &half).unwrap();
+    fs::File::options()
+        .append(true)
+        .open(&file)
+        .unwrap()
+        .set_modified(SystemTime::now() + Duration::from_mins(1))
+        .unwrap();
+    assert_eq!(local.dump(&name("example.test")).unwrap(), before, "read as it was");
+    let outcome = apply(&local, address("www.example.test", "192.0.2.1")).await;
+    let Outcome::NotSent(error) = &outcome else { panic!("{outcome:?}") };
+    assert!(error.kind == ErrorKind::Unavailable && error.context.contains("another program"), "{error}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), half, "untouched");
+    edit(&file, &format!("{whole}more 60 IN A 192.0.2.8\n"));
+    assert!(matches!(apply(&local, address("www.example.test", "192.0.2.1")).await, Outcome::Applied));
+    let stands = fs::read_to_string(&file).unwrap();
+    for label in ["foreign", "more", "www"] {
+        assert!(stands.contains(&format!("{label}.example.test.")), "{label}: {stands}");
+    }
 }
 
 #[tokio::test]
