@@ -129,11 +129,14 @@ async fn attempt(server: &Server, zone: &DnsName, message: &[u8], parts: &[&Part
         Ok(answer) if !answer.trusted => {
             let rcode = answer.rcode();
             let fault = ExchangeError::Rcode { rcode, trusted: false };
+            if answer.repeated {
+                return Reply::all(Outcome::Unknown(error(fault)), true, parts);
+            }
             let refused = update::refused(rcode, error(fault), parts.len());
             return unsigned(server, zone, parts, refused, !update::is_worth_another(rcode)).await;
         }
         Ok(answer) => judge(&answer, error, parts.len()),
-        Err(failure) if failure.fault.is_refusal() => {
+        Err(failure) if failure.fault.is_refusal() && !failure.repeated => {
             return unsigned(server, zone, parts, Outcome::refused(error(failure.fault)), false).await;
         }
         Err(failure) if failure.sent => (Outcome::Unknown(error(failure.fault)), true),
@@ -189,7 +192,8 @@ async fn look_first(server: &Server, zone: &DnsName, parts: &[&Part]) -> Option<
 
 /// A refusal that nobody signed. A server cannot sign for a key that it does not know, and PowerDNS signs no refusal; but
 /// anybody could have sent it. So it is read back by a stream whether everything stands as before: only then was it a refusal,
-/// and another server may be asked. Where that cannot be determined, nobody knows what became of the update.
+/// and another server may be asked. Where that cannot be determined, nobody knows what became of the update; nor where it was sent
+/// twice, since the first copy may still be on its way.
 async fn unsigned(server: &Server, zone: &DnsName, parts: &[&Part], refused: Outcome, settled: bool) -> Reply {
     let Some(mut said) = refused.error().cloned() else { return Reply::all(refused, true, parts) };
     match stands_as_before(server, zone, parts).await {

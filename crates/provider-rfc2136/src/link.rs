@@ -52,16 +52,26 @@ struct Signed {
     signing: Option<Signing>,
 }
 
-/// An exchange that failed, and whether a copy of the request may have arrived.
+/// An exchange that failed.
 #[derive(Debug)]
 pub(crate) struct SendFailure {
     pub(crate) fault: ExchangeError,
+    /// Whether a copy of the request may have arrived.
     pub(crate) sent: bool,
+    /// Whether there was an earlier copy, of which nothing is known.
+    pub(crate) repeated: bool,
 }
 
 impl From<ExchangeError> for SendFailure {
     fn from(fault: ExchangeError) -> Self {
-        Self { sent: fault.was_sent(), fault }
+        Self { sent: fault.was_sent(), fault, repeated: false }
+    }
+}
+
+impl SendFailure {
+    /// With what is known of an earlier copy: whether it was sent.
+    fn after(self, sent: bool) -> Self {
+        Self { sent: self.sent || sent, repeated: self.repeated || sent, ..self }
     }
 }
 
@@ -100,10 +110,7 @@ impl Link {
                 Err(fault) => return Err(fault.into()),
             }
         }
-        let mut answer = self
-            .by_stream(request, with)
-            .await
-            .map_err(|failure| SendFailure { sent: failure.sent || sent, ..failure })?;
+        let mut answer = self.by_stream(request, with).await.map_err(|failure| failure.after(sent))?;
         // The next request need not wait again for what does not get through.
         self.udp_lost.fetch_or(lost, Ordering::Relaxed);
         answer.repeated |= sent;
@@ -138,7 +145,7 @@ impl Link {
                 done => return done.map_err(SendFailure::from),
             }
         }
-        let late = |fault: ExchangeError| SendFailure { sent: repeated || fault.was_sent(), fault };
+        let late = |fault: ExchangeError| SendFailure::from(fault).after(repeated);
         let stream = self.connect().await.map_err(late)?;
         let mut answer = self.on_stream(stream, request, with).await.map_err(late)?;
         answer.repeated = repeated;

@@ -94,7 +94,11 @@ impl Server {
 
     /// What the update `request` is signed with. Whatever goes wrong, the update itself was not sent.
     async fn signer(&self, request: &[u8]) -> Result<Option<Arc<dyn Signer>>, SendFailure> {
-        self.identity.for_update(&self.link, request).await.map_err(|fault| SendFailure { fault, sent: false })
+        self.identity.for_update(&self.link, request).await.map_err(|fault| SendFailure {
+            fault,
+            sent: false,
+            repeated: false,
+        })
     }
 
     /// Sends many queries over one stream at once and returns their answers in the order of the queries.

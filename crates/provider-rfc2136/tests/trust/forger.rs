@@ -1,8 +1,8 @@
 //! Somebody between the provider and a server, who answers updates in the server's name and without its key.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -15,6 +15,8 @@ const ANSWER: u8 = 0x80;
 pub(super) struct Forger {
     pub(super) address: SocketAddr,
     passes: Arc<AtomicBool>,
+    held: Arc<Mutex<Option<Vec<Vec<u8>>>>>,
+    server: SocketAddr,
 }
 
 impl Forger {
@@ -27,14 +29,31 @@ impl Forger {
             }
         };
         let (address, passes) = (tcp.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
-        tokio::spawn(datagrams(udp, server, rcode, passes.clone()));
+        let held = Arc::default();
+        tokio::spawn(datagrams(udp, server, rcode, passes.clone(), Arc::clone(&held)));
         let forged = passes.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = tcp.accept().await {
                 tokio::spawn(stream(client, server, rcode, forged.clone()));
             }
         });
-        Self { address, passes }
+        Self { address, passes, held, server }
+    }
+
+    /// From now on updates by UDP are kept, and not answered.
+    pub(super) fn hold(&self) {
+        *self.held.lock().unwrap() = Some(Vec::new());
+    }
+
+    /// Lets go what was kept, and waits until the server has answered it.
+    pub(super) async fn let_go(&self) {
+        let held = self.held.lock().unwrap().take().unwrap();
+        assert!(!held.is_empty(), "nothing came by UDP");
+        for request in held {
+            let upstream = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+            upstream.send_to(&request, self.server).await.unwrap();
+            upstream.recv(&mut [0; 512]).await.unwrap();
+        }
     }
 
     /// From now on updates do reach the server, and the answer is forged all the same.
@@ -50,11 +69,23 @@ fn forged(request: &[u8], rcode: u8) -> Option<Vec<u8>> {
     is_update.then(|| [id, &[ANSWER | UPDATE << 3, rcode, 0, 0, 0, 0, 0, 0, 0, 0]].concat())
 }
 
-async fn datagrams(socket: UdpSocket, server: SocketAddr, rcode: u8, passes: Arc<AtomicBool>) {
+async fn datagrams(
+    socket: UdpSocket,
+    server: SocketAddr,
+    rcode: u8,
+    passes: Arc<AtomicBool>,
+    held: Arc<Mutex<Option<Vec<Vec<u8>>>>>,
+) {
     let mut buffer = vec![0; 65_535];
     while let Ok((length, client)) = socket.recv_from(&mut buffer).await {
         let request = buffer[..length].to_vec();
         let lie = forged(&request, rcode);
+        if lie.is_some()
+            && let Some(held) = held.lock().unwrap().as_mut()
+        {
+            held.push(request);
+            continue;
+        }
         if let Some(lie) = lie.as_ref().filter(|_| !passes.load(Ordering::SeqCst)) {
             socket.send_to(lie, client).await.unwrap();
             continue;

@@ -82,6 +82,21 @@ async fn an_unsigned_refusal_is_one_once_it_was_read_back() {
     }
 }
 
+/// The first copy is late, and the second one is refused: everything stands as before, and yet the first may still come.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unsigned_refusal_of_a_second_copy_is_no_refusal() {
+    require!(DnsSoftware::Bind.tools());
+    let (forger, servers, flags) = pair(2).await;
+    let provider = common::provider(&flags);
+    forger.hold();
+    let zone = zone(&provider).await;
+    let outcomes = provider.apply(&zone, &[create("x 60 A 192.0.2.1"), create("y 60 A 192.0.2.1")]).await;
+    forger.let_go().await;
+    assert_eq!(servers[0].query("x.example.test", "A"), ["192.0.2.1"], "the first copy was carried out");
+    assert_eq!(shown(&outcomes), ["unknown unavailable"; 2], "{outcomes:?}");
+    assert!(servers[1].query("x.example.test", "A").is_empty(), "it went to another server too");
+}
+
 /// PowerDNS answers a wrong secret so. Nothing can be read back then; nothing was done, and the error says whose key it is.
 #[tokio::test]
 async fn a_wrong_secret_names_key_and_server() {
