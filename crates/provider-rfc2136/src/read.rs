@@ -68,15 +68,24 @@ pub(crate) async fn news(
     }
 }
 
-/// Transfers what came after the serial number `since`; the whole zone where the server does not know the difference. One
-/// request, two where the server does not know IXFR.
+/// Transfers what came after the serial number `since`; the whole zone where the server does not give the difference, whatever
+/// keeps it from that: something on the way may close, stall or change what it does not know, and the whole zone gets through. One
+/// request, two where the difference does not come.
 async fn changes(server: &Server, zone: &DnsName, since: u32) -> Result<Transferred, ExchangeError> {
-    match server.transfer(zone, Some(since)).await {
-        Err(ExchangeError::Rcode { .. } | ExchangeError::Transfer(_) | ExchangeError::Malformed) => {
-            server.transfer(zone, None).await
-        }
-        done => done,
+    if !server.gives_changes() {
+        return server.transfer(zone, None).await;
     }
+    let fault = match server.transfer(zone, Some(since)).await {
+        Err(fault) if fault.was_sent() => fault,
+        done => return done,
+    };
+    tracing::debug!(server = %server.label(), %zone, %fault, "no difference came; the whole zone is transferred");
+    let whole = server.transfer(zone, None).await?;
+    // A refusal costs one message; what is waited for is not waited for each time.
+    if !fault.is_refusal() {
+        server.gave_no_changes();
+    }
+    Ok(whole)
 }
 
 /// What one answer says about a name.

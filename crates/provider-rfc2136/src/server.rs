@@ -3,9 +3,11 @@
 //! In: unsigned requests without an id. Out: checked answers. Queries are signed with what the identity has for them, updates
 //! with what it has agreed on with this server; where the server has lost that, an update is signed anew and sent once more.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use zonewright_core::{DnsName, Error, ErrorKind};
 
 use crate::error::ExchangeError;
@@ -22,7 +24,12 @@ pub(crate) struct Server {
     link: Link,
     identity: Identity,
     case: AtomicU8,
+    /// When it last gave no difference where the whole zone came.
+    no_changes: Mutex<Option<Instant>>,
 }
+
+/// How long a server that gave no difference is asked for the whole zone at once.
+const NO_CHANGES: Duration = Duration::from_hours(1);
 
 /// Whether a server compares the letters of texts in prerequisites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +46,17 @@ impl Server {
     /// A server by its host, without a connection. `messages` counts the requests that are sent.
     pub(crate) fn new(host: String, port: u16, tls: Option<Tls>, identity: Identity, messages: Arc<AtomicU64>) -> Self {
         let link = Link::new(host, port, tls, identity.overhead(), messages);
-        Self { link, identity, case: AtomicU8::new(Case::Unknown as u8) }
+        Self { link, identity, case: AtomicU8::new(Case::Unknown as u8), no_changes: Mutex::default() }
+    }
+
+    /// Whether it is worth asking for what changed in a zone, rather than for the whole zone.
+    pub(crate) fn gives_changes(&self) -> bool {
+        self.no_changes.lock().unwrap_or_else(PoisonError::into_inner).is_none_or(|at| at.elapsed() >= NO_CHANGES)
+    }
+
+    /// A question for what changed brought nothing, and one for the whole zone did.
+    pub(crate) fn gave_no_changes(&self) {
+        *self.no_changes.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
     /// What is known of how it compares letters.
@@ -109,5 +126,21 @@ impl Server {
     /// Transfers a zone, or what changed in it since a serial number, over a stream of its own.
     pub(crate) async fn transfer(&self, zone: &DnsName, since: Option<u32>) -> Result<Transferred, ExchangeError> {
         self.link.transfer(zone, since, self.identity.for_query().as_ref()).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_gave_no_changes_is_asked_for_them_after_an_hour() {
+        let server = Server::new("192.0.2.1".to_owned(), 53, None, Identity::Nobody, Arc::default());
+        assert!(server.gives_changes());
+        server.gave_no_changes();
+        tokio::time::advance(Duration::from_mins(59)).await;
+        assert!(!server.gives_changes());
+        tokio::time::advance(Duration::from_mins(1)).await;
+        assert!(server.gives_changes());
     }
 }

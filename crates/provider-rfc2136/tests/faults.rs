@@ -222,6 +222,34 @@ async fn the_next_server_takes_over(software: DnsSoftware) {
     }
 }
 
+/// What stands between the provider and the server may not know the question for a difference (RFC 1995): the whole zone does get
+/// through, and for a while it is asked for at once.
+#[tokio::test]
+async fn where_no_difference_comes_the_whole_zone_is_transferred() {
+    require!(DnsSoftware::Bind.tools());
+    for obstacle in [Obstacle::Closes, Obstacle::Stalls, Obstacle::AnswersAnother] {
+        let mut site = Site::start(DnsSoftware::Bind, "").await;
+        let address = common::obstacle(site.server.addr(), obstacle).await;
+        site.provider = provider(&flags(&[address], &site.key));
+        let all = site.provider.records(&site.zone, Read::All).await.unwrap();
+        let Listing::Full { token: Some(mut token), .. } = all else { panic!("{all:?}") };
+        // The state by UDP in vain and by a stream, the difference the first time, the zone.
+        for (label, cost) in [("a", 4), ("b", 3)] {
+            site.server.nsupdate(&format!("update add {label}.example.test 60 A 192.0.2.1"));
+            let before = site.provider.messages();
+            let listing = site.provider.records(&site.zone, Read::Since(&token)).await;
+            let Ok(Listing::Full { sets, token: Some(next) }) = listing else { panic!("{obstacle:?}: {listing:?}") };
+            assert!(sets.contains(&set(&format!("{label} 60 A 192.0.2.1"))), "{obstacle:?}: {sets:?}");
+            assert_eq!(
+                site.provider.messages() - before,
+                cost,
+                "{obstacle:?}: the state, the difference once, the zone"
+            );
+            token = next;
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_stalled_server_is_unknown() {
     require!(DnsSoftware::Bind.tools());

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use zonewright_core::catalog::{FlagKind, FlagValue, ProviderConfig, Settings};
 use zonewright_core::change::{Change, Group, Outcome, Step};
@@ -248,4 +249,56 @@ pub async fn replaceable(upstream: SocketAddr) -> (SocketAddr, Arc<Mutex<SocketA
         }
     });
     (address, upstream)
+}
+
+/// What becomes of a question for a difference (IXFR) on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The connection is closed.
+    Closes,
+    /// Nothing comes.
+    Stalls,
+    /// The answer is one to another question.
+    AnswersAnother,
+}
+
+/// The address of a server behind something that does not know the question for a difference; streams only.
+pub async fn obstacle(server: SocketAddr, obstacle: Obstacle) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let upstream = TcpStream::connect(server).await.unwrap();
+            let (mut requests, client) = client.into_split();
+            let (answers, mut upstream) = upstream.into_split();
+            tokio::spawn(async move {
+                // A transfer has a connection of its own, on which the first request is the only one.
+                let mut back = Some((answers, client));
+                while let Ok(length) = requests.read_u16().await {
+                    let mut request = vec![0; usize::from(length)];
+                    requests.read_exact(&mut request).await.unwrap();
+                    // Type and class (IXFR, IN) behind the name of the zone.
+                    let is_ixfr = request.windows(5).any(|part| part == [0, 0, 251, 0, 1]);
+                    match (obstacle, back.as_mut()) {
+                        (Obstacle::Closes, _) if is_ixfr => return,
+                        (Obstacle::AnswersAnother, Some((_, client))) if is_ixfr => {
+                            request[2] |= 0x80;
+                            request[13] ^= 1;
+                            client.write_u16(length).await.unwrap();
+                            client.write_all(&request).await.unwrap();
+                        }
+                        _ if is_ixfr => {}
+                        _ => {
+                            upstream.write_u16(length).await.unwrap();
+                            upstream.write_all(&request).await.unwrap();
+                            if let Some((mut answers, mut client)) = back.take() {
+                                tokio::spawn(async move { tokio::io::copy(&mut answers, &mut client).await });
+                            }
+                        }
+                    }
+                }
+            });
+        }
+    });
+    address
 }
