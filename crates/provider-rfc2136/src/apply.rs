@@ -248,10 +248,10 @@ async fn read_back(server: &Server, zone: &DnsName, parts: &[&Part]) -> Vec<Outc
     parts.iter().map(|part| verdict(server, zone, part, &missing)).collect()
 }
 
-/// Those of `sets` that do not stand so, TTLs aside. One query each, none for none.
+/// Those of `sets` that do not stand so, TTLs aside. One query each, none for none; a transfer where queries do not show it.
 async fn missing<'a>(server: &Server, zone: &DnsName, sets: &[&'a RecordSet]) -> Result<Vec<&'a RecordSet>> {
     let keys: Vec<(&DnsName, RecordType)> = sets.iter().map(|set| (&set.key.name, set.key.rtype)).collect();
-    let records = read::sets(server, &keys).await.map_err(|f| server.error(f, "read back", zone))?;
+    let records = read::sets(server, zone, &keys).await.map_err(|f| server.error(f, "read back", zone))?;
     let standing = wire::group(records);
     let stands = |set: &RecordSet| standing.iter().any(|there| there.key == set.key && there.data == set.data);
     Ok(sets.iter().filter(|set| !stands(set)).copied().collect())

@@ -10,7 +10,7 @@
 //! | a call of `apply` | 1 |
 //! | ... that turns another type into a CNAME | 1 more for each such name, to read it back |
 //! | ... the first that changes a text on a server | 1 more, to learn whether it compares letters exactly |
-//! | ... that changes texts on a server that does not (PowerDNS) | 1 more for each text, to compare it here |
+//! | ... that changes texts on a server that does not (PowerDNS) | 1 more for each text, to compare it here; a transfer as well for texts below a delegation |
 //! | listing a zone | 1 request, the answer in as many messages as the zone needs |
 //! | asking whether anything changed | 1, and 1 for the difference |
 //! | ... where the difference does not come | 1 more, for the whole zone; where it was waited for or cut off, the whole zone at once for an hour |

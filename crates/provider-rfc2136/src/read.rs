@@ -133,7 +133,7 @@ pub(crate) async fn names(
     let mut records: Vec<Record> = present.iter().flat_map(|(_, own)| (*own).clone()).collect();
     let is_alias = |own: &[Record]| own.iter().any(|record| matches!(record.data, RData::Cname(_)));
     let further: Vec<&DnsName> = present.iter().filter(|(_, own)| !is_alias(own)).map(|(name, _)| *name).collect();
-    records.extend(other_types(server, &further).await?);
+    records.extend(other_types(server, zone, &further).await?);
     Ok(wire::group(records))
 }
 
@@ -164,21 +164,32 @@ async fn are_real(server: &Server, zone: &DnsName, names: &[&DnsName]) -> Result
 }
 
 /// Asks for all types but those that the first look has answered.
-async fn other_types(server: &Server, names: &[&DnsName]) -> Result<Vec<Record>, ExchangeError> {
+async fn other_types(server: &Server, zone: &DnsName, names: &[&DnsName]) -> Result<Vec<Record>, ExchangeError> {
     let types = RecordType::WRITABLE.into_iter().filter(|t| !matches!(t, RecordType::A | RecordType::Cname));
     let keys: Vec<(&DnsName, RecordType)> =
         types.flat_map(|rtype| names.iter().map(move |name| (*name, rtype))).collect();
-    sets(server, &keys).await
+    sets(server, zone, &keys).await
 }
 
-/// The records of these names and types, as they are answered. One query each, all at once.
-pub(crate) async fn sets(server: &Server, keys: &[(&DnsName, RecordType)]) -> Result<Vec<Record>, ExchangeError> {
+/// The records of these names and types as they stand in the zone, but for what a wildcard makes up. One query each, all at once; the
+/// zone is transferred where an answer does not show it: a server may refer to what stands below a delegation, though the zone holds it.
+pub(crate) async fn sets(
+    server: &Server,
+    zone: &DnsName,
+    keys: &[(&DnsName, RecordType)],
+) -> Result<Vec<Record>, ExchangeError> {
     let queries: Vec<Vec<u8>> = keys.iter().map(|(name, rtype)| wire::query(name, *rtype)).collect();
     let answers = server.exchange_all(&queries).await?;
     let mut records = Vec::new();
     for ((name, rtype), answer) in keys.iter().zip(&answers) {
-        let own = checked(answer)?.into_iter().filter(|record| record.name == **name && record.data.rtype() == *rtype);
-        records.extend(own);
+        match seen(name, answer)? {
+            Seen::Absent => {}
+            Seen::There(own) => records.extend(own.into_iter().filter(|record| record.data.rtype() == *rtype)),
+            Seen::Unclear => {
+                let asked = |record: &Record| keys.contains(&(&record.name, record.data.rtype()));
+                return Ok(all(server, zone).await?.records.into_iter().filter(asked).collect());
+            }
+        }
     }
     Ok(records)
 }

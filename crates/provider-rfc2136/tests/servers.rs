@@ -20,6 +20,7 @@ battery!(
     ten_thousand_records_are_transferred,
     changes_arrive_as_they_happen,
     single_names_are_read_as_they_stand,
+    what_stands_below_a_delegation_changes_under_its_claim,
     the_case_of_names_does_not_matter,
     the_case_of_texts_does,
     name_servers_of_the_apex,
@@ -257,6 +258,44 @@ async fn single_names_are_read_as_they_stand(software: DnsSoftware) {
     let before = site.provider.messages();
     site.names(&["none"]).await;
     assert_eq!(site.provider.messages() - before, 1, "a name that is not there");
+}
+
+/// Glue is data of the zone, and so is its claim, though a server answers a question for either by a referral.
+async fn what_stands_below_a_delegation_changes_under_its_claim(software: DnsSoftware) {
+    let site = Site::start(
+        software,
+        "sub 60 NS ns.sub\nns.sub 60 A 192.0.2.53\na-ns.sub 60 TXT \"owner=a\"\nother.sub 60 A 192.0.2.53",
+    )
+    .await;
+    let require = |mut group: zonewright_core::change::Group, text: &str| {
+        group.requires = vec![Precondition::Exact(set(text))];
+        group
+    };
+    let change = update("ns.sub 60 A 192.0.2.53", "ns.sub 60 A 192.0.2.54");
+    let outcome = site.apply(&[require(change, "a-ns.sub 60 TXT \"owner=a\"")]).await;
+    assert_eq!(shown(&outcome), ["applied"], "{outcome:?}, {}", site.server.log());
+    let change = update("ns.sub 60 A 192.0.2.54", "ns.sub 60 A 192.0.2.55");
+    let outcome = site.apply(&[require(change, "a-ns.sub 60 TXT \"Owner=a\"")]).await;
+    assert_eq!(shown(&outcome), ["refused conflict Group"], "{outcome:?}");
+    // A CNAME that is read back.
+    let swap = group([
+        Change::Create { to: set("other.sub 60 CNAME lb.example.org") },
+        Change::Delete { from: set("other.sub 60 A 192.0.2.53") },
+    ]);
+    let outcome = site.apply(&[swap]).await;
+    assert_eq!(shown(&outcome), ["applied"], "{outcome:?}, {}", site.server.log());
+    all_applied(
+        &site
+            .apply(&[group([
+                Change::Delete { from: set("ns.sub 60 A 192.0.2.54") },
+                Change::Delete { from: set("a-ns.sub 60 TXT \"owner=a\"") },
+            ])])
+            .await,
+    );
+    assert_eq!(
+        site.lines().await,
+        ["other.sub 60 CNAME lb.example.org", "sub 60 NS ns.sub.example.test"].map(|text| set(text).to_string())
+    );
 }
 
 async fn the_case_of_names_does_not_matter(software: DnsSoftware) {
