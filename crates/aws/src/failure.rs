@@ -93,11 +93,8 @@ pub fn failure<E>(operation: &'static str, what: &str, error: SdkError<E, HttpRe
 where
     E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
 {
-    let of = |kind, delivery, text: String| Failure {
-        error: Error::new(kind, operation, format!("{what}: {text}")),
-        delivery,
-        status: None,
-    };
+    let of =
+        |kind, delivery, text: String| Failure::new(Error::new(kind, operation, format!("{what}: {text}")), delivery);
     match error {
         SdkError::ServiceError(answer) => {
             let status = answer.raw().status().as_u16();

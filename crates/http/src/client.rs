@@ -151,7 +151,7 @@ impl Client {
             // The message of serde_json may quote the body; the place is enough.
             let place = format!("{:?} at line {} column {}", error.classify(), error.line(), error.column());
             let error = Error::new(ErrorKind::Protocol, operation, format!("{context}: {place}"));
-            Failure { error, delivery: Delivery::Unknown, status: Some(status) }
+            Failure { status: Some(status), ..Failure::new(error, Delivery::Unknown) }
         })
     }
 
@@ -285,7 +285,7 @@ impl Client {
             Some(why) => error.denied(why),
             None => error,
         };
-        Failure { error, delivery: delivery(status, kind), status: Some(status) }
+        Failure { error, delivery: delivery(status, kind), status: Some(status), code: explained.code }
     }
 
     /// Method and address of a request, for messages.

@@ -62,6 +62,9 @@ pub struct Failure {
     pub delivery: Delivery,
     /// The status, if there was an answer.
     pub status: Option<StatusCode>,
+    /// The provider's own code of the error, as its [`Explain`](crate::Explain) gave it. The text of the error is for people, and
+    /// may end before a code that stands in it.
+    pub code: Option<String>,
 }
 
 impl TransportError {
@@ -116,11 +119,16 @@ impl TransportError {
             Some(why) => error.denied(why),
             None => error,
         };
-        Failure { error, delivery, status: None }
+        Failure::new(error, delivery)
     }
 }
 
 impl Failure {
+    /// A failure without an answer.
+    pub fn new(error: Error, delivery: Delivery) -> Self {
+        Self { error, delivery, status: None, code: None }
+    }
+
     /// What became of a change that failed so; see [`Outcome`].
     pub fn outcome(&self) -> Outcome {
         match self.delivery {

@@ -14,8 +14,10 @@ pub type Explain = fn(&Answer) -> Option<AnswerExplanation>;
 /// What a provider's own error body says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnswerExplanation {
-    /// The provider's words, for people. Shortened, and freed of credentials, by the client.
+    /// The provider's words, for people. Shortened, and freed of credentials, by the client: nothing is to be read out of it again.
     pub message: String,
+    /// The provider's own code of the error, where somebody is to decide by it.
+    pub code: Option<String>,
     /// The kind, where the body says more than the status.
     pub kind: Option<ErrorKind>,
     /// When to try again, where the body says it.

@@ -202,9 +202,9 @@ fn read_first(group: &Group, changes: &[&Change]) -> Vec<Precondition> {
 /// A success that is none of this service's: it is not known what stands.
 fn unread() -> Failure {
     let error = Error::new(ErrorKind::Protocol, APPLY, "a success was answered in a form that cannot be read");
-    Failure { error, delivery: Delivery::Unknown, status: None }
+    Failure::new(error, Delivery::Unknown)
 }
 
 fn unsent(error: Error) -> Failure {
-    Failure { error, delivery: Delivery::NotSent, status: None }
+    Failure::new(error, Delivery::NotSent)
 }

@@ -26,7 +26,7 @@ struct Problem {
 const FORBIDDEN: &[&str] = &["ScopeLocked", "RequestDisallowedByPolicy", "ReadOnlyDisabledSubscription"];
 
 /// The code of a record set that is not there; other codes of the status are about the zone, the group or the subscription.
-const NO_SET: &str = "(NotFound)";
+const NO_SET: &str = "NotFound";
 
 /// Reads the body of an answer that is no success.
 pub(crate) fn explain(answer: &Answer) -> Option<AnswerExplanation> {
@@ -44,12 +44,12 @@ pub(crate) fn explain(answer: &Answer) -> Option<AnswerExplanation> {
     };
     // Room may be made meanwhile.
     let retry = (answer.status.as_u16() < 500 && full).then_some(Retry::Backoff);
-    Some(AnswerExplanation { message: format!("{} ({code})", message.trim()), kind, retry })
+    Some(AnswerExplanation { message: format!("{} ({code})", message.trim()), code: Some(code), kind, retry })
 }
 
 /// Whether an answer says that the zone is there, and the record set in it is not.
 pub(crate) fn is_no_set(failure: &Failure) -> bool {
-    failure.is_not_found() && failure.error.context.contains(NO_SET)
+    failure.is_not_found() && failure.code.as_deref() == Some(NO_SET)
 }
 
 #[cfg(test)]

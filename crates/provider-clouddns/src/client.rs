@@ -70,7 +70,7 @@ impl Service {
     ) -> Result<T, Failure> {
         let project = match self.project().await {
             Ok(project) => project,
-            Err(error) => return Err(Failure { error, delivery: Delivery::NotSent, status: None }),
+            Err(error) => return Err(Failure::new(error, Delivery::NotSent)),
         };
         let request = request.set("project", project);
         self.client.json(operation, &request).await.map_err(|failure| self.placed(operation, failure))

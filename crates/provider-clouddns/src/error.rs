@@ -78,7 +78,7 @@ pub(crate) fn explain(answer: &Answer) -> Option<AnswerExplanation> {
     };
     // Room may be made meanwhile.
     let retry = (status == 403 && is(FULL)).then_some(Retry::Backoff);
-    Some(AnswerExplanation { message, kind, retry })
+    Some(AnswerExplanation { message, kind, retry, ..AnswerExplanation::default() })
 }
 
 /// Which set of a change a message names.

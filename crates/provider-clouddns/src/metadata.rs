@@ -71,7 +71,7 @@ impl Metadata {
     }
 
     async fn ask(&self, operation: &'static str, request: Request) -> Result<Answer, Failure> {
-        let failed = |error| Failure { error, delivery: zonewright_http::Delivery::NotSent, status: None };
+        let failed = |error| Failure::new(error, zonewright_http::Delivery::NotSent);
         let client = self.way.direct(&format!("http://{}", self.host)).map_err(failed)?;
         let answer = client.send(operation, &request.header(FLAVOUR, GOOGLE)).await?;
         if answer.header(&FLAVOUR).as_deref() != Some(GOOGLE) {

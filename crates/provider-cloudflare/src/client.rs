@@ -167,7 +167,7 @@ impl Service {
     /// An answer that says by itself that it is no success: nobody knows what was carried out.
     fn refused(&self, operation: Operation, problems: &[Problem]) -> Failure {
         let error = unsuccessful(operation.name, problems);
-        self.placed(operation, Failure { error, delivery: Delivery::Unknown, status: None })
+        self.placed(operation, Failure::new(error, Delivery::Unknown))
     }
 
     /// A refusal of the credentials says where they were found, and which permission they need.

@@ -30,6 +30,7 @@ pub(crate) fn explain(answer: &Answer) -> Option<AnswerExplanation> {
         // A failure of the service itself has numbers of other meanings.
         kind: kind(&envelope.errors).filter(|_| !answer.status.is_server_error()),
         retry: codes(&envelope.errors).any(|code| FULL.contains(&code)).then_some(Retry::Backoff),
+        ..AnswerExplanation::default()
     })
 }
 

@@ -307,7 +307,7 @@ fn explain(answer: &Answer) -> Option<AnswerExplanation> {
         _ => None,
     };
     let retry = (code == 7).then_some(Retry::Never);
-    Some(AnswerExplanation { message: format!("{message} ({code})"), kind, retry })
+    Some(AnswerExplanation { message: format!("{message} ({code})"), code: Some(code.to_string()), kind, retry })
 }
 
 #[tokio::test(start_paused = true)]
@@ -323,6 +323,11 @@ async fn a_service_may_say_more_than_its_status() {
     check(400, conflict, ErrorKind::Conflict, Retry::Backoff, "is there (81057)").await;
     check(403, r#"{"code":7,"message":"x"}"#, ErrorKind::Unauthorized, Retry::Never, "x (7)").await;
     check(400, "<html>", ErrorKind::Invalid, Retry::Never, "<html>").await;
+    // A sentence that is cut for people takes no code from the program.
+    let long = format!(r#"{{"code":81057,"message":"{}"}}"#, "x".repeat(300));
+    let script = Script::new([on("POST", "/r").answers(400, long)]);
+    let cut = failure(&builder(&script).explain(explain).build().unwrap(), &post()).await;
+    assert!(cut.code.as_deref() == Some("81057") && !cut.error.context.contains("81057"), "{cut}");
     let script = Script::new([
         on("POST", "/r").answers(403, r#"{"code":10429,"message":"slow"}"#),
         on("POST", "/r").answers(200, ""),

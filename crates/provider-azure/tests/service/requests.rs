@@ -9,7 +9,7 @@ use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::error::{ErrorKind, Retry};
 use zonewright_core::listing::whole;
 use zonewright_core::provider::{Listing, Provider, Read};
-use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl, Zone};
+use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Ttl, Zone};
 use zonewright_fakes::azure::{AzureDns as Service, Fault, Kind, RecordSet as Theirs};
 use zonewright_provider_azure::AzureDns;
 
@@ -179,6 +179,28 @@ async fn names_of_a_small_zone_are_one_page() {
     let before = service.calls();
     provider.records(&zone, Read::Names(&names)).await.unwrap();
     assert_eq!(since(&service, &before), calls(&[("ListRecordSets", 9), ("GetRecordSet", 9)]));
+}
+
+/// The service names subscription and group in its sentence, and its code after that: messages are cut long before they end.
+#[tokio::test]
+async fn a_record_that_is_not_there_is_no_zone_that_is_gone() {
+    let service = Service::start();
+    let (subscription, group) = ("0b1f6471-1bf0-4dda-aec3-111122223333", "g".repeat(60));
+    let id = service.add_zone(Kind::Public, subscription, &group, ZONE);
+    let text = |text: &str| FlagValue::Text(text.to_owned());
+    let given = [("azure-subscription-id", text(subscription)), ("azure-resource-group", text(&group))];
+    let provider = provider(&service, Kind::Public, &given);
+    let zone = provider.zones().await.unwrap().pop().unwrap();
+    let set = named("some-longer-name.example.test", &["192.0.2.1"]);
+    let other = RecordKey { rtype: RecordType::Aaaa, ..set.key.clone() };
+    let create = Group { requires: vec![Precondition::Absent(other)], ..create(&set) };
+    applied(&apply(&provider, &zone, create).await);
+    assert!(stands(&service, &id, "some-longer-name", "A").is_some());
+    // No page was read yet: each type of the names is asked for by itself.
+    let names = BTreeSet::from(
+        ["some-longer-name", "another-long-name"].map(|name| DnsName::parse(&format!("{name}.example.test")).unwrap()),
+    );
+    assert_eq!(provider.records(&zone, Read::Names(&names)).await.unwrap(), Listing::Names(vec![set]));
 }
 
 #[tokio::test]
