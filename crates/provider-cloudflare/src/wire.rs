@@ -78,9 +78,19 @@ pub(crate) struct Zone {
     pub(crate) id: String,
     /// The apex, without a final dot.
     pub(crate) name: String,
+    /// `initializing`, `pending`, `active` or `moved`.
+    #[serde(default)]
+    pub(crate) status: Option<String>,
     /// What is paid for.
     #[serde(default)]
     pub(crate) plan: Option<Plan>,
+}
+
+impl Zone {
+    /// Whether the registrar delegates to it.
+    pub(crate) fn is_active(&self) -> bool {
+        self.status.as_deref() == Some("active")
+    }
 }
 
 impl Identified for Zone {

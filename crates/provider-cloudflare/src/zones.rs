@@ -1,15 +1,18 @@
 //! The zones, and what is remembered of each.
 //!
+//! A domain that moves from one account to another has a zone in each for a while: the new one is pending until the registrar delegates
+//! to it, and the old one has moved then. What must hold: of zones of one name the active one is served alone.
+//!
 //! <https://developers.cloudflare.com/api/resources/zones/methods/list/>
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tracing::warn;
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::zone::{InstanceId, ZoneId};
-use zonewright_core::{DnsName, ErrorKind, Result, Zone};
+use zonewright_core::{DnsName, Error, ErrorKind, Result, Zone};
 use zonewright_http::Request;
 
 use crate::client::Service;
@@ -31,6 +34,8 @@ pub(crate) struct Zones {
     known: Mutex<HashMap<ZoneId, Known>>,
     /// Whether the last list was empty.
     none: AtomicBool,
+    /// What the last list was warned of.
+    warned: Mutex<BTreeSet<String>>,
 }
 
 /// What is remembered of a zone.
@@ -43,7 +48,8 @@ pub(crate) struct Known {
 
 impl Zones {
     pub(crate) fn new(instance: InstanceId, service: Arc<Service>, ids: Vec<String>, filter: DomainFilter) -> Self {
-        Self { instance, service, ids, filter, known: Mutex::default(), none: AtomicBool::new(false) }
+        let (known, none, warned) = (Mutex::default(), AtomicBool::new(false), Mutex::default());
+        Self { instance, service, ids, filter, known, none, warned }
     }
 
     /// What is remembered of a zone; nothing of one that was never listed.
@@ -62,30 +68,81 @@ impl Zones {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The zones that are selected: those of the ids, whatever their names are, or all whose names pass the filter.
+    /// The zones that are selected: those of the ids, whatever their names are, or all whose names pass the filter. Of several of one
+    /// name it is the active one alone, if there is one.
     ///
     /// # Errors
     /// The list is not whole.
     pub(crate) async fn list(&self) -> Result<Vec<Zone>> {
-        let mut found = Vec::new();
-        if self.ids.is_empty() {
-            let page = |number| Request::get("/zones").query("page", number).query("per_page", PAGE);
-            found = self.service.all::<wire::Zone>(LIST_ZONES, page).await?;
+        let mut warnings = BTreeSet::new();
+        let found = if self.ids.is_empty() {
+            let found = self.named(None).await?;
             self.note_none(found.is_empty());
+            found
         } else {
-            for id in &self.ids {
-                let zone = self.ask(id).await?;
-                if zone.is_none() {
-                    warn!(zone = id, "the zone of --zone-id-filter is not there");
+            self.by_ids(&mut warnings).await?
+        };
+        let active = only_active(&found);
+        let mut zones: Vec<Zone> = Vec::new();
+        for (theirs, ours) in found.iter().filter_map(|zone| Some((zone, self.selected(zone)?))) {
+            match active.get(&ours.name) {
+                Some(other) if other.id != theirs.id => {
+                    let (name, id, status) =
+                        (&ours.name, &theirs.id, theirs.status.as_deref().unwrap_or("of no status"));
+                    let text = format!("zone {name} ({id}) is {status} and left out: {} is active", other.id);
+                    warnings.insert(text);
                 }
-                found.extend(zone);
+                _ => zones.push(ours),
             }
         }
-        let mut zones: Vec<Zone> = found.iter().filter_map(|zone| self.selected(zone)).collect();
         zones.sort_by(|one, other| one.key.cmp(&other.key));
-        zones.dedup_by(|one, other| one.key == other.key);
         self.lock().retain(|id, _| zones.iter().any(|zone| zone.key.zone == *id));
+        self.warn_of(warnings);
         Ok(zones)
+    }
+
+    /// All zones, or those of a name.
+    async fn named(&self, name: Option<&str>) -> Result<Vec<wire::Zone>> {
+        let page = |number| {
+            let request = Request::get("/zones").query("page", number).query("per_page", PAGE);
+            match name {
+                Some(name) => request.query("name", name),
+                None => request,
+            }
+        };
+        self.service.all(LIST_ZONES, page).await
+    }
+
+    /// The zones of the ids, each once. One that is not there is left out, and one that the token does not reach: the service answers as
+    /// it does to a bad token, which is one where it reaches none.
+    ///
+    /// # Errors
+    /// It cannot be determined of one of them, or none is within reach.
+    async fn by_ids(&self, warnings: &mut BTreeSet<String>) -> Result<Vec<wire::Zone>> {
+        let (mut found, mut denied): (Vec<wire::Zone>, Option<Error>) = (Vec::new(), None);
+        for id in &self.ids {
+            match self.ask(id).await {
+                Ok(Some(zone)) if found.iter().any(|other| other.id == zone.id) => {}
+                Ok(Some(zone)) => found.push(zone),
+                Ok(None) => drop(warnings.insert(format!("zone {id} of --zone-id-filter is not there"))),
+                Err(error) if error.kind == ErrorKind::Unauthorized => {
+                    warnings.insert(format!("zone {id} of --zone-id-filter is left out: {}", error.chain()));
+                    denied.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match denied {
+            Some(error) if found.is_empty() => Err(error),
+            _ => Ok(found),
+        }
+    }
+
+    /// Logs what the list before was not warned of.
+    fn warn_of(&self, warnings: BTreeSet<String>) {
+        let mut former = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.difference(&former).for_each(|text| warn!("{text}"));
+        *former = warnings;
     }
 
     /// A token without the permission is shown an empty list, and no error.
@@ -97,7 +154,7 @@ impl Zones {
         self.none.store(none, Ordering::Relaxed);
     }
 
-    /// One zone, if it is there and selected.
+    /// One zone, if it is there and selected, and not left out for another one.
     ///
     /// # Errors
     /// It cannot be determined.
@@ -106,13 +163,25 @@ impl Zones {
             return Ok(None);
         }
         match self.ask(id.as_str()).await {
-            Ok(zone) => Ok(zone.and_then(|zone| self.selected(&zone))),
+            Ok(Some(zone)) if zone.is_active() || !self.is_left_out(&zone).await? => Ok(self.selected(&zone)),
+            Ok(_) => Ok(None),
             // So the service answers too where a token sees no such zone; the list shows whether the token is good.
             Err(error) if error.kind == ErrorKind::Unauthorized && self.ids.is_empty() => {
                 Ok(self.list().await?.into_iter().find(|zone| zone.key.zone == *id))
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether another zone of the name is served in place of this one.
+    async fn is_left_out(&self, zone: &wire::Zone) -> Result<bool> {
+        let all = if self.ids.is_empty() {
+            self.named(Some(&zone.name)).await?
+        } else {
+            self.by_ids(&mut BTreeSet::new()).await?
+        };
+        let Ok(name) = DnsName::parse(&zone.name) else { return Ok(false) };
+        Ok(only_active(&all).get(&name).is_some_and(|other| other.id != zone.id))
     }
 
     async fn ask(&self, id: &str) -> Result<Option<wire::Zone>> {
@@ -139,4 +208,14 @@ impl Zones {
         self.lock().entry(ours.key.zone.clone()).or_default().plan = Plan::of(zone.plan.as_ref());
         Some(ours)
     }
+}
+
+/// The zone of each name that is the only active one of it.
+fn only_active(zones: &[wire::Zone]) -> BTreeMap<DnsName, &wire::Zone> {
+    let mut active: BTreeMap<DnsName, Option<&wire::Zone>> = BTreeMap::new();
+    for zone in zones.iter().filter(|zone| zone.is_active()) {
+        let Ok(name) = DnsName::parse(&zone.name) else { continue };
+        active.entry(name).and_modify(|other| *other = None).or_insert(Some(zone));
+    }
+    active.into_iter().filter_map(|(name, zone)| Some((name, zone?))).collect()
 }

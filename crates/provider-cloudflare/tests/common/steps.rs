@@ -22,6 +22,10 @@ pub(crate) fn on(flag: &'static str) -> (&'static str, FlagValue) {
     (flag, FlagValue::Bool(true))
 }
 
+pub(crate) fn list(texts: &[&str]) -> FlagValue {
+    FlagValue::List(texts.iter().map(|text| (*text).to_owned()).collect())
+}
+
 /// A set at `www.example.test`, with options.
 pub(crate) fn www(data: &[&str], options: &[(&str, &str)]) -> RecordSet {
     let rtype = data.first().map_or(RecordType::A, |text| RData::type_of_target(text));

@@ -10,5 +10,6 @@ mod suite;
 mod beside;
 mod live;
 mod requests;
+mod zones;
 
 use common::form;

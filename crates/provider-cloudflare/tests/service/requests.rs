@@ -1,44 +1,18 @@
 //! What the suite of all providers does not know: zones and plans, the proxy, what stands beside records, faults and costs.
 
 use crate::common::{
-    COMMENT, HOSTNAMES, PROXIED, TAGS, adjusted, config, create, group, id, listed, named, on, provider, reach, since,
-    www, zone,
+    COMMENT, HOSTNAMES, PROXIED, TAGS, adjusted, config, create, group, id, list, listed, named, on, provider, reach,
+    since, www, zone,
 };
 use zonewright_core::DnsName;
 use zonewright_core::capability::Capability;
 use zonewright_core::catalog::FlagValue;
 use zonewright_core::change::{Blame, Change, Group, Outcome};
-use zonewright_core::error::{ErrorKind, Result, Retry};
+use zonewright_core::error::{ErrorKind, Retry};
 use zonewright_core::provider::{Listing, Provider, Read};
 use zonewright_core::zone::ZoneId;
 use zonewright_fakes::cloudflare::{Cloudflare as Service, Fault, Permission, Plan, Record, TOKEN};
 use zonewright_provider_cloudflare::Cloudflare;
-
-fn list(texts: &[&str]) -> FlagValue {
-    FlagValue::List(texts.iter().map(|text| (*text).to_owned()).collect())
-}
-
-async fn names(provider: &Cloudflare) -> Result<Vec<String>> {
-    let mut names: Vec<String> = provider.zones().await?.iter().map(|zone| zone.name.to_string()).collect();
-    names.sort();
-    Ok(names)
-}
-
-#[tokio::test]
-async fn zones_are_selected_by_name_or_by_id() {
-    let service = Service::start();
-    service.set_page(2);
-    let ids: Vec<String> =
-        ["a.test", "b.test", "c.test", "d.example"].map(|name| service.add_zone(name, Plan::Free)).into();
-    let names = async |given: &[(&'static str, FlagValue)]| names(&provider(&service, given)).await;
-    assert_eq!(names(&[]).await.unwrap(), ["a.test", "b.test", "c.test", "d.example"]);
-    assert_eq!(names(&[("domain-filter", list(&["test"]))]).await.unwrap(), ["a.test", "b.test", "c.test"]);
-    // As external-dns has it: ids go before names.
-    let by_id = [("zone-id-filter", list(&[&ids[3], &"0".repeat(32)])), ("domain-filter", list(&["test"]))];
-    assert_eq!(names(&by_id).await.unwrap(), ["d.example"]);
-    service.fail_after("ListZones", 1, Fault::Denied, 1);
-    assert_eq!(names(&[]).await.unwrap_err().kind, ErrorKind::Unauthorized, "no part of a list is a list");
-}
 
 #[tokio::test]
 async fn a_zone_has_the_limits_of_its_plan() {
@@ -382,19 +356,6 @@ async fn a_zone_that_is_gone_is_reported() {
     let outcome = provider.apply(&zone, &[create(&www(&["192.0.2.1"], &[]))]).await.pop().unwrap();
     assert!(matches!(&outcome, Outcome::Refused { error, .. } if error.kind == ErrorKind::NotFound), "{outcome:?}");
     assert!(provider.zones().await.unwrap().is_empty());
-}
-
-/// A token for some zones does not see the others.
-#[tokio::test]
-async fn a_zone_out_of_reach_is_none() {
-    let service = Service::start();
-    let ours = service.add_zone("ours.test", Plan::Free);
-    let other = service.add_zone("other.test", Plan::Free);
-    let token = "s".repeat(40);
-    service.allow_token(&token, &[&ours], &[Permission::ZoneRead, Permission::DnsWrite]);
-    let provider = Cloudflare::new(&config(&service.url(), &token, &[])).unwrap();
-    assert_eq!(provider.zones().await.unwrap().len(), 1);
-    assert!(provider.zone(&ZoneId::from(other.as_str())).await.unwrap().is_none());
 }
 
 #[tokio::test]
