@@ -183,3 +183,18 @@ pub(crate) fn failed(failure: &Failure, count: usize) -> Outcome {
         Delivery::Refused => Outcome::refused(error),
     }
 }
+
+/// What becomes of a group that takes away the last record of one of these names, beside which something could not be taken away: it
+/// waits, and holds up no other one.
+pub(crate) fn kept(group: &Group, stays: &BTreeMap<DnsName, Error>) -> Option<Outcome> {
+    let goes = |change: &&Change| change.to().is_none() && convert::is_proxiable(change.key().rtype);
+    let error = group.changes().filter(goes).find_map(|change| stays.get(&change.key().name))?;
+    let text = format!("{} stays until what it has beside its records is gone: {}", group.name, error.context);
+    let kind = match error.kind {
+        ErrorKind::Throttled => return Some(Outcome::NotSent(error.clone())),
+        // Of the group, and not of the zone.
+        kind @ (ErrorKind::Unauthorized | ErrorKind::Conflict) => kind,
+        _ => ErrorKind::Invalid,
+    };
+    Some(Outcome::refused(Error::new(kind, APPLY, text).retry(error.retry)))
+}

@@ -4,6 +4,8 @@
 //! In: what the service lists of both, and what sets state by their options. Out: options of the sets that are read, and the requests
 //! that make the one of the other. What must hold: neither costs a record anything. Where one of the lists cannot be had at all (no
 //! such product, no right to it), the options are left out and it is reported on the objects; a change that fails is reported by itself.
+//! Where a list cannot be had this time, what it was before stays as it is, and nothing is changed by it. What a name has goes before
+//! the last of its records does: nothing else remembers it.
 //!
 //! <https://developers.cloudflare.com/api/resources/custom_hostnames/>,
 //! <https://developers.cloudflare.com/api/resources/addressing/subresources/regional_hostnames/>
@@ -12,10 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::json;
-use tracing::warn;
 use zonewright_core::change::{Change, Group};
 use zonewright_core::options::Options;
-use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordType, Result, Zone};
+use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordType, Zone};
 use zonewright_http::{Failure, Method, Request};
 
 use crate::client::Service;
@@ -24,6 +25,7 @@ use crate::convert::is_proxiable;
 use crate::operation::{APPLY, LIST_HOSTNAMES, LIST_REGIONS, Operation, WRITE_HOSTNAMES, WRITE_REGIONS};
 use crate::options::{HOSTNAMES, REGION, list, set as set_text, text};
 use crate::records::Groups;
+use crate::table::Table;
 use crate::wire::Identified;
 
 /// Custom host names on a page, the most that the service gives.
@@ -52,20 +54,8 @@ struct Regional {
     region_key: String,
 }
 
-/// What is known of one kind of thing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-enum Table<T> {
-    /// No flag asks for it.
-    #[default]
-    Unmanaged,
-    /// It cannot be listed, for this reason.
-    Unknown(String),
-    /// What stands.
-    Known(T),
-}
-
 /// What a zone has beside its records.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Beside {
     hostnames: Table<Vec<Hostname>>,
     /// By host name.
@@ -113,11 +103,8 @@ fn plain(name: &str) -> String {
 }
 
 impl Beside {
-    /// Asks for what is managed; without a flag for either nothing is asked.
-    ///
-    /// # Errors
-    /// Something that passes, such as a service that is out of reach.
-    pub(crate) async fn read(service: &Service, zone: &Zone, defaults: &Defaults) -> Result<Self> {
+    /// Asks for what is managed; without a flag for either nothing is asked. `former` is what is known up to now.
+    pub(crate) async fn read(service: &Service, zone: &Zone, defaults: &Defaults, former: Option<&Self>) -> Self {
         let mut beside = Self::default();
         if defaults.hostnames.is_some() {
             let page = |number| {
@@ -125,7 +112,7 @@ impl Beside {
                 request.query("page", number).query("per_page", PAGE)
             };
             let all = service.all::<Hostname>(LIST_HOSTNAMES, page).await;
-            beside.hostnames = table(zone, "custom host names", all)?;
+            beside.hostnames = Table::of(zone, "custom host names", all, former.map(|former| &former.hostnames));
         }
         if defaults.region.is_some() {
             let request = Request::get("/zones/{zone}/addressing/regional_hostnames").set("zone", &zone.key.zone);
@@ -133,9 +120,14 @@ impl Beside {
             let all = page.map(|page| {
                 page.items.into_iter().map(|of| (plain(&of.hostname), of.region_key)).collect::<BTreeMap<_, _>>()
             });
-            beside.regions = table(zone, "regional host names", all)?;
+            beside.regions = Table::of(zone, "regional host names", all, former.map(|former| &former.regions));
         }
-        Ok(beside)
+        beside
+    }
+
+    /// Whether everything could be listed that can be.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.hostnames.error().is_none() && self.regions.error().is_none()
     }
 
     /// What the records of this type at a name have.
@@ -144,12 +136,12 @@ impl Beside {
         if !is_proxiable(rtype) {
             return found;
         }
-        if let Table::Known(all) = &self.hostnames {
+        if let Some(all) = self.hostnames.seen() {
             let ours =
                 all.iter().filter(|of| of.custom_origin_server.as_deref().is_some_and(|o| plain(o) == name.as_str()));
             found.hostnames = list(&ours.map(|of| plain(&of.name)).collect::<Vec<_>>().join(","));
         }
-        if let Table::Known(all) = &self.regions {
+        if let Some(all) = self.regions.seen() {
             found.region = all.get(name.as_str()).cloned().unwrap_or_default();
         }
         found
@@ -170,13 +162,41 @@ impl Beside {
                 notes.push(format!("{why}; the records are published without"));
             }
         };
-        if let Table::Unknown(why) = &self.hostnames {
+        if let Some(why) = self.hostnames.why_unseen() {
             take(HOSTNAMES, why);
         }
-        if let Table::Unknown(why) = &self.regions {
+        if let Some(why) = self.regions.why_unseen() {
             take(REGION, why);
         }
         notes
+    }
+
+    /// Whether groups ask for what their names have already, as far as it is known.
+    pub(crate) fn is_settled(&self, groups: &[Group], standing: &Groups) -> bool {
+        let groups: Vec<&Group> = groups.iter().collect();
+        let has = |(name, wanted): (DnsName, OfName)| {
+            let found = self.of(&name, RecordType::A);
+            (found.hostnames == wanted.hostnames || matches!(self.hostnames, Table::Unmanaged))
+                && (found.region == wanted.region || matches!(self.regions, Table::Unmanaged))
+        };
+        ending(&groups, standing).into_iter().map(|name| (name, OfName::default())).chain(asked(&groups)).all(has)
+    }
+
+    /// Takes away what names have whose last records groups take away, before those go. The names of which it failed.
+    pub(crate) async fn take_away(
+        &self,
+        service: &Service,
+        zone: &Zone,
+        groups: &[&Group],
+        standing: &Groups,
+        manage: Option<&Hostnames>,
+    ) -> BTreeMap<DnsName, Error> {
+        let names = ending(groups, standing).into_iter();
+        // What was never seen may be there.
+        match self.hostnames.error_unseen().or(self.regions.error_unseen()) {
+            Some(error) => names.map(|name| (name, error.clone())).collect(),
+            None => self.make(service, zone, names.map(|name| (name, OfName::default())), manage).await,
+        }
     }
 
     /// Makes what stands of the names of groups what their sets ask for; the groups of a name are looked at together, since the
@@ -187,11 +207,20 @@ impl Beside {
         service: &Service,
         zone: &Zone,
         groups: &[&Group],
-        standing: &Groups,
+        manage: Option<&Hostnames>,
+    ) -> BTreeMap<DnsName, Error> {
+        self.make(service, zone, asked(groups), manage).await
+    }
+
+    async fn make(
+        &self,
+        service: &Service,
+        zone: &Zone,
+        wanted: impl IntoIterator<Item = (DnsName, OfName)>,
         manage: Option<&Hostnames>,
     ) -> BTreeMap<DnsName, Error> {
         let mut failed = BTreeMap::new();
-        for (name, wanted) in asked(groups, standing) {
+        for (name, wanted) in wanted {
             for ask in self.requests(zone, &name, &wanted, manage) {
                 let made = match ask {
                     Ok(ask) => ask.send(service).await,
@@ -214,48 +243,47 @@ impl Beside {
     ) -> Vec<Result<Ask, Error>> {
         let found = self.of(name, RecordType::A);
         let mut requests = Vec::new();
-        if let (Table::Known(all), Some(manage)) = (&self.hostnames, manage) {
-            requests.extend(hostname_requests(zone, name, &found, wanted, all, manage));
+        match (&self.hostnames, manage) {
+            (Table::Known(all), Some(manage)) => {
+                requests.extend(hostname_requests(zone, name, &found, wanted, all, manage));
+            }
+            (Table::Stale { error, .. }, _) if found.hostnames != wanted.hostnames => requests.push(Err(error.clone())),
+            _ => {}
         }
-        if let Table::Known(_) = &self.regions
-            && found.region != wanted.region
-        {
-            requests.push(Ok(Ask::Change(WRITE_REGIONS, region_request(zone, name, &found.region, &wanted.region))));
+        match &self.regions {
+            _ if found.region == wanted.region => {}
+            Table::Known(_) => {
+                let request = region_request(zone, name, &found.region, &wanted.region);
+                requests.push(Ok(Ask::Change(WRITE_REGIONS, request)));
+            }
+            Table::Stale { error, .. } => requests.push(Err(error.clone())),
+            Table::Unmanaged | Table::Unknown(_) => {}
         }
         requests
     }
 }
 
-/// A list that cannot be had at all is reported; one that could not be had this time is an error.
-fn table<T>(zone: &Zone, what: &str, all: Result<T>) -> Result<Table<T>> {
-    use ErrorKind::{Invalid, NotFound, Unauthorized, Unsupported};
-    match all {
-        Ok(all) => Ok(Table::Known(all)),
-        Err(error) if matches!(error.kind, Invalid | NotFound | Unauthorized | Unsupported) => {
-            warn!(zone = %zone.name, %error, "{what} cannot be listed; they are left alone");
-            Ok(Table::Unknown(format!("the {what} of zone {} cannot be listed: {}", zone.name, error.context)))
-        }
-        Err(error) => Err(error),
-    }
+/// What groups change of addresses and CNAMEs.
+fn changes<'a>(groups: &'a [&Group]) -> impl Iterator<Item = &'a Change> {
+    groups.iter().flat_map(|group| group.changes()).filter(|change| is_proxiable(change.key().rtype))
 }
 
-/// The names whose address records groups change, with what they shall have. A name of which something else is answered keeps what
-/// it has.
-fn asked(groups: &[&Group], standing: &Groups) -> BTreeMap<DnsName, OfName> {
-    let changes = || groups.iter().flat_map(|group| group.changes()).filter(|change| is_proxiable(change.key().rtype));
-    let goes: BTreeSet<_> = changes().filter(|change| change.to().is_none()).map(Change::key).collect();
+/// The names whose last address or CNAME groups take away. One of which something else is answered keeps what it has.
+fn ending(groups: &[&Group], standing: &Groups) -> BTreeSet<DnsName> {
+    let goes: BTreeSet<&RecordKey> = changes(groups).filter(|change| change.to().is_none()).map(Change::key).collect();
+    let comes: BTreeSet<&DnsName> =
+        changes(groups).filter(|change| change.to().is_some()).map(|change| &change.key().name).collect();
+    let stays = standing.keys().filter(|key| is_proxiable(key.rtype) && !goes.contains(key)).map(|key| &key.name);
+    let kept: BTreeSet<&DnsName> = stays.chain(comes).collect();
+    goes.into_iter().map(|key| &key.name).filter(|name| !kept.contains(name)).cloned().collect()
+}
+
+/// The names of which groups write addresses or CNAMEs, with what they shall have.
+fn asked(groups: &[&Group]) -> BTreeMap<DnsName, OfName> {
     let mut asked: BTreeMap<DnsName, OfName> = BTreeMap::new();
-    for change in changes() {
-        let name = &change.key().name;
-        let stays = |key: &RecordKey| key.name == *name && is_proxiable(key.rtype) && !goes.contains(key);
-        let Some(to) = change.to() else {
-            if !standing.keys().any(stays) {
-                asked.entry(name.clone()).or_default();
-            }
-            continue;
-        };
+    for to in changes(groups).filter_map(Change::to) {
         let OfName { hostnames, region } = beside_of(to);
-        let of = asked.entry(name.clone()).or_default();
+        let of = asked.entry(to.key.name.clone()).or_default();
         of.hostnames.extend(hostnames);
         of.hostnames.sort();
         of.hostnames.dedup();

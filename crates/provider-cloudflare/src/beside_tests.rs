@@ -57,7 +57,8 @@ fn requests(beside: &Beside, group: &Group, standing: &Groups) -> Vec<String> {
 fn requests_of(beside: &Beside, groups: &[&Group], standing: &Groups) -> Vec<String> {
     let manage = Hostnames { min_tls: "1.0".to_owned(), authority: None };
     let one = |(name, wanted): (DnsName, OfName)| beside.requests(&zone(), &name, &wanted, Some(&manage));
-    let all = asked(groups, standing).into_iter().flat_map(one);
+    let nothing = ending(groups, standing).into_iter().map(|name| (name, OfName::default()));
+    let all = nothing.chain(asked(groups)).flat_map(one);
     all.map(|request| request.map_or_else(|error| error.context, shown)).collect()
 }
 

@@ -24,15 +24,17 @@ mod credentials;
 mod error;
 mod interpret;
 mod limits;
+mod looks;
 mod operation;
 mod options;
 mod pages;
 mod records;
+mod table;
 mod wire;
 mod zones;
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -50,6 +52,7 @@ use crate::beside::Beside;
 use crate::client::Service;
 use crate::config::{Config, Defaults, Pace};
 use crate::limits::Plan;
+use crate::looks::Looks;
 use crate::operation::APPLY;
 use crate::records::{Groups, Records};
 use crate::zones::Zones;
@@ -81,8 +84,7 @@ pub struct Cloudflare {
     page: Option<u64>,
     pace: Pace,
     defaults: Defaults,
-    /// What zones had beside their records at the last look.
-    beside: Mutex<HashMap<ZoneId, Arc<Beside>>>,
+    looks: Looks,
 }
 
 impl Cloudflare {
@@ -95,7 +97,7 @@ impl Cloudflare {
         let service = Arc::new(Service::new(config, &parsed)?);
         let Config { instance, ids, filter, page, pace, defaults, .. } = parsed;
         let zones = Zones::new(instance, service.clone(), ids, filter);
-        Ok(Self { service, zones, page, pace, defaults, beside: Mutex::default() })
+        Ok(Self { service, zones, page, pace, defaults, looks: Looks::default() })
     }
 
     fn records_of<'a>(&'a self, zone: &'a Zone) -> Records<'a> {
@@ -103,23 +105,26 @@ impl Cloudflare {
     }
 
     /// What the zone has beside its records, asked for anew.
-    async fn look_beside(&self, zone: &Zone) -> Result<Arc<Beside>> {
-        let beside = Arc::new(Beside::read(&self.service, zone, &self.defaults).await?);
-        let mut known = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(zone.key.zone.clone(), beside.clone());
-        Ok(beside)
+    async fn look_beside(&self, zone: &Zone) -> Arc<Beside> {
+        self.looks.anew(&self.service, zone, &self.defaults).await
     }
 
-    /// What the zone had beside its records at the last look, if there was one.
-    fn known_beside(&self, zone: &Zone) -> Option<Arc<Beside>> {
-        self.beside.lock().unwrap_or_else(PoisonError::into_inner).get(&zone.key.zone).cloned()
+    /// What the zone has beside records that were read, asked for where it matters and is not known of late.
+    async fn beside_read(&self, zone: &Zone, groups: &Groups) -> Arc<Beside> {
+        if !groups.keys().any(|key| convert::is_proxiable(key.rtype)) {
+            return Arc::default();
+        }
+        match self.looks.recent(zone) {
+            Some(beside) => beside,
+            None => self.look_beside(zone).await,
+        }
     }
 
     /// The page of a listing. What stands beside the records is asked for with the first one.
     async fn listing(&self, zone: &Zone, cursor: Option<&zonewright_core::provider::Cursor>) -> Result<Listing> {
-        let beside = match self.known_beside(zone).filter(|_| cursor.is_some()) {
+        let beside = match self.looks.last(zone).filter(|_| cursor.is_some()) {
             Some(beside) => beside,
-            None => self.look_beside(zone).await?,
+            None => self.look_beside(zone).await,
         };
         let read = self.records_of(zone).page(cursor).await?;
         self.zones.count(&zone.key.zone, read.total);
@@ -130,12 +135,22 @@ impl Cloudflare {
         })
     }
 
-    /// What stands at the names of groups, and beside them.
+    /// What stands at the names of groups, and beside them. Where something beside them is to change, it is asked for anew: what another
+    /// writer made of it meanwhile is not taken away.
     async fn standing(&self, zone: &Zone, groups: &[Group]) -> Result<(Groups, Arc<Beside>)> {
         let names = apply::names(groups);
-        let beside = self.look_beside(zone).await?;
         let total = self.zones.known(&zone.key.zone).total;
-        Ok((self.records_of(zone).at(&names, total).await?, beside))
+        let standing = self.records_of(zone).at(&names, total).await?;
+        let touches = |group: &Group| group.changes().any(|change| convert::is_proxiable(change.key().rtype));
+        if !groups.iter().any(touches) {
+            return Ok((standing, Arc::default()));
+        }
+        let recent = self.looks.recent(zone).filter(|beside| beside.is_settled(groups, &standing));
+        let beside = match recent {
+            Some(beside) => beside,
+            None => self.look_beside(zone).await,
+        };
+        Ok((standing, beside))
     }
 }
 
@@ -180,9 +195,7 @@ impl Provider for Cloudflare {
 
     async fn zones(&self) -> Result<Vec<Zone>> {
         let zones = self.zones.list().await?;
-        let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
-        beside.retain(|id, _| zones.iter().any(|zone| zone.key.zone == *id));
-        drop(beside);
+        self.looks.retain(|id| zones.iter().any(|zone| zone.key.zone == *id));
         Ok(zones)
     }
 
@@ -196,8 +209,8 @@ impl Provider for Cloudflare {
             Read::From(cursor) => self.listing(zone, Some(cursor)).await,
             Read::Names(names) if names.is_empty() => Ok(Listing::Names(Vec::new())),
             Read::Names(names) => {
-                let beside = self.look_beside(zone).await?;
                 let groups = self.records_of(zone).at(names, self.zones.known(&zone.key.zone).total).await?;
+                let beside = self.beside_read(zone, &groups).await;
                 Ok(Listing::Names(sets(&groups, &beside)))
             }
         }
@@ -209,7 +222,7 @@ impl Provider for Cloudflare {
 
     async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
         let plan = self.zones.known(&zone.key.zone).plan;
-        let beside = self.known_beside(zone).unwrap_or_default();
+        let beside = self.looks.last(zone).unwrap_or_default();
         let one = |set: &RecordSet| match adjust::adjust(set, plan, &self.defaults) {
             Adjustment::As { mut sets, mut notes } => {
                 for set in &mut sets {
@@ -235,7 +248,7 @@ impl Provider for Cloudflare {
             Err(error) => return unread(&error, outcomes),
         };
         let twice = apply::written_twice(groups);
-        let mut call = Call::default();
+        let mut batches: Vec<(usize, wire::Batch)> = Vec::new();
         for (at, (group, outcome)) in groups.iter().zip(&mut outcomes).enumerate() {
             if outcome.is_some() {
                 continue;
@@ -246,8 +259,23 @@ impl Provider for Cloudflare {
                 continue;
             }
             match apply::batch(zone, group, &standing, &beside) {
-                Ok(batch) => call.add(at, batch),
+                Ok(batch) => batches.push((at, batch)),
                 Err(refused) => *outcome = Some(refused),
+            }
+        }
+        // What a name has beside its last record goes first: the record is what it is remembered by.
+        let hostnames = self.defaults.hostnames.as_ref();
+        let of_call: Vec<&Group> = batches.iter().filter_map(|(at, _)| groups.get(*at)).collect();
+        if !beside.is_settled(groups, &standing) {
+            self.looks.changed(zone);
+        }
+        let stays = beside.take_away(&self.service, zone, &of_call, &standing, hostnames).await;
+        let mut call = Call::default();
+        for (at, batch) in batches {
+            let (Some(group), Some(outcome)) = (groups.get(at), outcomes.get_mut(at)) else { continue };
+            match apply::kept(group, &stays) {
+                Some(kept) => *outcome = Some(kept),
+                None => call.add(at, batch),
             }
         }
         let sent = if call.batch.len() == 0 { Ok(()) } else { apply::send(&self.service, zone, &call.batch).await };
@@ -255,8 +283,7 @@ impl Provider for Cloudflare {
         let went = |changes: usize| changes == 0 || sent.is_ok();
         let through: Vec<&Group> =
             call.groups.iter().filter(|(_, changes)| went(*changes)).filter_map(|(at, _)| groups.get(*at)).collect();
-        let hostnames = self.defaults.hostnames.as_ref();
-        let failed = beside.apply(&self.service, zone, &through, &standing, hostnames).await;
+        let failed = beside.apply(&self.service, zone, &through, hostnames).await;
         for (at, changes) in &call.groups {
             let (Some(outcome), Some(group)) = (outcomes.get_mut(*at), groups.get(*at)) else { continue };
             *outcome = Some(match &sent {

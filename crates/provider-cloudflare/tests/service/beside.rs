@@ -5,10 +5,11 @@ use crate::common::{
 };
 use zonewright_core::catalog::FlagValue;
 use zonewright_core::change::{Blame, Change, Outcome};
+use zonewright_core::error::{ErrorKind, Retry};
 use zonewright_core::options::OptionValue;
 use zonewright_core::provider::{Adjustment, Provider};
 use zonewright_core::{RData, RecordData, RecordSet, RecordType, Zone};
-use zonewright_fakes::cloudflare::{Cloudflare as Service, Permission, Plan};
+use zonewright_fakes::cloudflare::{Cloudflare as Service, Fault, Permission, Plan};
 use zonewright_provider_cloudflare::Cloudflare;
 
 #[tokio::test]
@@ -172,4 +173,101 @@ async fn a_name_is_made_once_for_both_families() {
     assert_eq!((calls["CreateCustomHostname"], calls["BatchRecords"]), (1, 1), "{calls:?}");
     both(&provider, &zone, [None, None]).await;
     assert!(service.hostnames(id(&zone)).is_empty());
+}
+
+const LISTING: &str = "ListCustomHostnames";
+
+async fn delete(provider: &Cloudflare, zone: &Zone, name: &str) -> Outcome {
+    let found = listed(provider, zone).await.unwrap().into_iter().find(|set| set.key.name.as_str() == name);
+    provider.apply(zone, &[group(Change::Delete { from: found.unwrap() })]).await.pop().unwrap()
+}
+
+/// The service is out of reach for this list, as it may be for a while.
+#[tokio::test]
+async fn host_names_that_cannot_be_listed_now_cost_no_record() {
+    let (service, provider, zone) = zone(Plan::Pro, &[on("cloudflare-custom-hostnames")]).await;
+    let left = || (dump(&service, id(&zone)).len(), service.hostnames(id(&zone)).len());
+    let applied = |outcome: &Outcome| assert!(matches!(outcome, Outcome::Applied), "{outcome:?}");
+    let wanted = |address: &str| www(&[address], &[(HOSTNAMES, "a.customer.test")]);
+    // Never listed yet.
+    service.fail(LISTING, Fault::Broken, 1_000);
+    applied(&provider.apply(&zone, &[create(&named("first.example.test", "192.0.2.9"))]).await.pop().unwrap());
+    let plain = www(&["192.0.2.1"], &[]);
+    assert!(reach(&provider, &zone, &plain).await.is_empty());
+    let notes = reach(&provider, &zone, &wanted("192.0.2.1")).await;
+    assert!(notes.len() == 1 && notes[0].contains("cannot be listed now"), "{notes:?}");
+    let waits = delete(&provider, &zone, "first.example.test").await;
+    let Outcome::Refused { error, blame: Blame::Group } = &waits else { panic!("{waits:?}") };
+    assert_eq!((error.kind, error.retry, left()), (ErrorKind::Invalid, Retry::Backoff, (2, 0)), "it may have some");
+    service.fail(LISTING, Fault::Broken, 0);
+    applied(&delete(&provider, &zone, "first.example.test").await);
+    assert!(reach(&provider, &zone, &wanted("192.0.2.1")).await.is_empty());
+    assert_eq!(left(), (1, 1));
+    // What stood at the last look is taken for standing, and nothing is changed by it.
+    service.fail(LISTING, Fault::Broken, 1_000);
+    assert!(reach(&provider, &zone, &wanted("192.0.2.1")).await.is_empty(), "nothing flaps");
+    assert!(reach(&provider, &zone, &wanted("192.0.2.2")).await.is_empty());
+    let waits = delete(&provider, &zone, "www.example.test").await;
+    assert!(matches!(waits, Outcome::Refused { blame: Blame::Group, .. }) && left() == (1, 1), "{waits:?}");
+    service.fail(LISTING, Fault::Broken, 0);
+    applied(&delete(&provider, &zone, "www.example.test").await);
+    assert_eq!(left(), (0, 0));
+}
+
+/// The record is what they are remembered by.
+#[tokio::test]
+async fn a_record_stays_until_what_is_beside_it_is_gone() {
+    let given = [on("cloudflare-custom-hostnames"), on("cloudflare-regional-services")];
+    for (operation, fault) in [
+        ("DeleteCustomHostname", Fault::Broken),
+        ("DeleteCustomHostname", Fault::Denied),
+        ("DeleteRegionalHostname", Fault::Unavailable),
+    ] {
+        let (service, provider, zone) = zone(Plan::Enterprise, &given).await;
+        let left = || {
+            let beside = service.hostnames(id(&zone)).len() + service.regions(id(&zone)).len();
+            (dump(&service, id(&zone)).len(), beside)
+        };
+        reach(&provider, &zone, &www(&["192.0.2.1"], &[(HOSTNAMES, "a.customer.test"), (REGION, "eu")])).await;
+        let other = named("other.example.test", "192.0.2.9");
+        assert!(matches!(provider.apply(&zone, &[create(&other)]).await[..], [Outcome::Applied]));
+        service.fail(operation, fault, 1_000);
+        let all = listed(&provider, &zone).await.unwrap().into_iter();
+        let groups: Vec<_> = all.map(|from| group(Change::Delete { from })).collect();
+        let mut outcomes = provider.apply(&zone, &groups).await;
+        outcomes.sort_by_key(Outcome::label);
+        let [Outcome::Applied, Outcome::Refused { error, blame: Blame::Group }] = outcomes.as_slice() else {
+            panic!("{outcomes:?}")
+        };
+        assert!(error.context.contains("www.example.test stays until"), "{error}");
+        assert_eq!(left(), (1, 1), "{operation}: what could go is gone");
+        service.fail(operation, fault, 0);
+        let outcome = delete(&provider, &zone, "www.example.test").await;
+        assert!(matches!(outcome, Outcome::Applied) && left() == (0, 0), "{operation}: {outcome:?}");
+    }
+}
+
+/// A listing is good for comparing for a minute, and for nothing that changes.
+#[tokio::test]
+async fn what_another_writer_moved_meanwhile_is_not_taken_away() {
+    let given = [on("cloudflare-custom-hostnames")];
+    let (service, provider, zone) = zone(Plan::Pro, &given).await;
+    let ours = www(&["192.0.2.1"], &[(HOSTNAMES, "a.customer.test")]);
+    reach(&provider, &zone, &ours).await;
+    let before = service.calls();
+    for name in ["one.example.test", "two.example.test"] {
+        let outcome = provider.apply(&zone, &[create(&named(name, "192.0.2.2"))]).await.pop().unwrap();
+        assert!(matches!(outcome, Outcome::Applied), "{outcome:?}");
+    }
+    assert_eq!(since(&service, &before).get(LISTING), None, "they are not listed for each batch");
+    let from = listed(&provider, &zone).await.unwrap().into_iter().find(|set| set.key == ours.key).unwrap();
+    let other = crate::common::provider(&service, &given);
+    reach(&other, &zone, &www(&["192.0.2.1"], &[])).await;
+    let mut theirs = named("theirs.example.test", "192.0.2.3");
+    theirs.options.set(HOSTNAMES, OptionValue::Text("a.customer.test".into()));
+    let outcome = other.apply(&zone, &[create(&theirs)]).await.pop().unwrap();
+    assert!(matches!(outcome, Outcome::Applied), "{outcome:?}");
+    let outcome = provider.apply(&zone, &[group(Change::Delete { from })]).await.pop().unwrap();
+    assert!(matches!(&outcome, Outcome::Refused { error, .. } if error.kind == ErrorKind::Conflict), "{outcome:?}");
+    assert_eq!(service.hostnames(id(&zone))[0].origin.as_deref(), Some("theirs.example.test"));
 }
