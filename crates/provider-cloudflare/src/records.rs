@@ -26,13 +26,16 @@ struct PagePosition {
     page: u64,
     /// Records of the zone when the listing began.
     total: Option<u64>,
+    /// Records of a full page, where the service says it.
+    #[serde(default)]
+    size: Option<u64>,
     /// Records of the page before that may have further ones.
     kept: Vec<wire::Record>,
 }
 
 impl PagePosition {
     fn of(cursor: Option<&Cursor>) -> Result<Self> {
-        let Some(cursor) = cursor else { return Ok(Self { page: 1, total: None, kept: Vec::new() }) };
+        let Some(cursor) = cursor else { return Ok(Self { page: 1, total: None, size: None, kept: Vec::new() }) };
         serde_json::from_str(&cursor.0).map_err(|_| anew("the page is not known"))
     }
 
@@ -81,8 +84,12 @@ pub(crate) struct Records<'a> {
 }
 
 impl Records<'_> {
+    fn unsized_request(&self, page: u64) -> Request {
+        Request::get("/zones/{zone}/dns_records").set("zone", &self.zone.key.zone).query("page", page)
+    }
+
     fn request(&self, page: u64) -> Request {
-        let request = Request::get("/zones/{zone}/dns_records").set("zone", &self.zone.key.zone).query("page", page);
+        let request = self.unsized_request(page);
         match self.size {
             Some(size) => request.query("per_page", size),
             None => request,
@@ -97,7 +104,7 @@ impl Records<'_> {
     pub(crate) async fn page(&self, cursor: Option<&Cursor>) -> Result<Read> {
         let place = PagePosition::of(cursor)?;
         let (mut number, mut page) = (place.page, self.listed(place.page).await?);
-        if place.has_moved(&page) {
+        if place.has_moved(&page) || !self.goes_on(&place).await? {
             let mut rest = place.behind(&page);
             if rest.is_none() && place.page > 1 {
                 number -= 1;
@@ -125,15 +132,25 @@ impl Records<'_> {
             let name = records.last().map(|record| record.name.clone());
             let from = records.iter().position(|record| Some(&record.name) == name.as_ref()).unwrap_or(0);
             let kept = records.split_off(from);
-            next = Some(PagePosition { page: number + 1, total, kept }.cursor()?);
+            let size = page.info.per_page;
+            next = Some(PagePosition { page: number + 1, total, size, kept }.cursor()?);
         }
         Ok(Read { groups: self.read(records), next, total })
     }
 
+    /// Whether the last record of the page before is still where that page ended, after this one was read. Where as many came behind it
+    /// as went before it, the numbers are the same, and what moved from the beginning of this page to the end of that one is on neither.
+    async fn goes_on(&self, place: &PagePosition) -> Result<bool> {
+        let (Some(size), Some(last)) = (place.size, place.kept.last()) else { return Ok(true) };
+        let number = place.page.saturating_sub(1).saturating_mul(size);
+        let request = in_order(self.unsized_request(number).query("per_page", 1));
+        let page: Page<wire::Record> = self.service.page(LIST_RECORDS, &request, number).await?;
+        Ok(page.items.first().is_some_and(|record| record.id == last.id))
+    }
+
     /// The page with this number, of the records in the order of their names.
     async fn listed(&self, number: u64) -> Result<Page<wire::Record>> {
-        let request = self.request(number).query("order", "name").query("direction", "asc");
-        self.service.page(LIST_RECORDS, &request, number).await
+        self.service.page(LIST_RECORDS, &in_order(self.request(number)), number).await
     }
 
     /// The records at these names: by a request for each ending that they share, or all of the zone where that is cheaper. `total`
@@ -197,11 +214,17 @@ impl Records<'_> {
     }
 }
 
-/// What it costs to read all records of a zone, in requests: a page each, and one more for so many records as take the service and
-/// the line about as long as a request.
+/// The records in the order of their names.
+fn in_order(request: Request) -> Request {
+    request.query("order", "name").query("direction", "asc")
+}
+
+/// What it costs to read all records of a zone, in requests: its pages, a look at where each but the first goes on, and one more for so
+/// many records as take the service and the line about as long as a request.
 fn cost_of_all(total: u64, size: u64) -> u64 {
     const AS_LONG: u64 = 500;
-    total.div_ceil(size.max(1)).max(1) + total / AS_LONG
+    let pages = total.div_ceil(size.max(1)).max(1);
+    pages.saturating_mul(2) - 1 + total / AS_LONG
 }
 
 /// Names, each with those that end as it does: a claim's name often is that of its record with a prefix. Every name ends as the apex
@@ -249,17 +272,22 @@ mod tests {
     #[test]
     fn a_large_zone_is_not_read_for_a_few_names() {
         assert_eq!(cost_of_all(0, 5_000), 1);
-        assert_eq!(cost_of_all(499, 100), 5);
+        assert_eq!(cost_of_all(499, 100), 9);
         assert_eq!(cost_of_all(2_000, 5_000), 5);
-        assert_eq!(cost_of_all(2_000, 100), 24);
-        assert_eq!(cost_of_all(100_000, 5_000), 220);
-        assert_eq!(cost_of_all(7, 0), 7, "no such page, and no division by it");
+        assert_eq!(cost_of_all(2_000, 100), 43);
+        assert_eq!(cost_of_all(100_000, 5_000), 239);
+        assert_eq!(cost_of_all(7, 0), 13, "no such page, and no division by it");
     }
 
     #[test]
     fn a_cursor_is_read_as_it_was_written() {
         let record = serde_json::json!({ "id": "1", "name": "a.example", "type": "A", "content": "192.0.2.1" });
-        let place = PagePosition { page: 3, total: Some(7), kept: vec![serde_json::from_value(record).unwrap()] };
+        let place = PagePosition {
+            page: 3,
+            total: Some(7),
+            size: Some(3),
+            kept: vec![serde_json::from_value(record).unwrap()],
+        };
         assert_eq!(PagePosition::of(Some(&place.cursor().unwrap())).unwrap(), place);
         for text in ["", "3", "{}"] {
             let error = PagePosition::of(Some(&Cursor(text.to_owned()))).unwrap_err();
