@@ -189,12 +189,26 @@ pub(crate) fn failed(failure: &Failure, count: usize) -> Outcome {
 pub(crate) fn kept(group: &Group, stays: &BTreeMap<DnsName, Error>) -> Option<Outcome> {
     let goes = |change: &&Change| change.to().is_none() && convert::is_proxiable(change.key().rtype);
     let error = group.changes().filter(goes).find_map(|change| stays.get(&change.key().name))?;
-    let text = format!("{} stays until what it has beside its records is gone: {}", group.name, error.context);
-    let kind = match error.kind {
-        ErrorKind::Throttled => return Some(Outcome::NotSent(error.clone())),
-        // Of the group, and not of the zone.
-        kind @ (ErrorKind::Unauthorized | ErrorKind::Conflict) => kind,
-        _ => ErrorKind::Invalid,
-    };
-    Some(Outcome::refused(Error::new(kind, APPLY, text).retry(error.retry)))
+    if error.kind == ErrorKind::Throttled {
+        return Some(Outcome::NotSent(error.clone()));
+    }
+    let mut error = of_group(error);
+    error.context = format!("{} stays until what it has beside its records is gone: {}", group.name, error.context);
+    Some(Outcome::refused(error))
+}
+
+/// The error of what stands beside records as that of its group: that the service cannot answer for it says nothing of the zone.
+pub(crate) fn of_group(error: &Error) -> Error {
+    let mut error = error.clone();
+    if matches!(
+        error.kind,
+        ErrorKind::Configuration
+            | ErrorKind::NotFound
+            | ErrorKind::Protocol
+            | ErrorKind::Timeout
+            | ErrorKind::Unavailable
+    ) {
+        error.kind = ErrorKind::Invalid;
+    }
+    error
 }

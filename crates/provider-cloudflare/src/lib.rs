@@ -330,7 +330,7 @@ fn with_beside(zone: &Zone, group: &Group, failed: &BTreeMap<DnsName, Error>, ha
             warn!(zone = %zone.name, name = %group.name, %error, "the records stand; what belongs beside them does not");
             Outcome::Unknown(error.clone())
         }
-        Some(error) => Outcome::refused(error.clone()),
+        Some(error) => Outcome::refused(apply::of_group(error)),
     }
 }
 

@@ -207,6 +207,10 @@ async fn host_names_that_cannot_be_listed_now_cost_no_record() {
     service.fail(LISTING, Fault::Broken, 1_000);
     assert!(reach(&provider, &zone, &wanted("192.0.2.1")).await.is_empty(), "nothing flaps");
     assert!(reach(&provider, &zone, &wanted("192.0.2.2")).await.is_empty());
+    let from = listed(&provider, &zone).await.unwrap().pop().unwrap();
+    let (to, _) = adjusted(&provider, &zone, &www(&["192.0.2.2"], &[(HOSTNAMES, "b.customer.test")])).await;
+    let waits = provider.apply(&zone, &[group(Change::Update { from, to })]).await.pop().unwrap();
+    assert_eq!(waits.error().unwrap().kind, ErrorKind::Invalid, "the zone does not wait for it: {waits:?}");
     let waits = delete(&provider, &zone, "www.example.test").await;
     assert!(matches!(waits, Outcome::Refused { blame: Blame::Group, .. }) && left() == (1, 1), "{waits:?}");
     service.fail(LISTING, Fault::Broken, 0);
