@@ -85,6 +85,7 @@ pub(crate) enum UndoPlace {
     /// Here.
     Here,
     /// In its pod alone.
+    #[cfg_attr(not(feature = "cluster"), allow(dead_code, reason = "without a client no pod is found"))]
     Pod,
     /// None is known.
     Nowhere,

@@ -87,16 +87,17 @@ async fn owner(catalog: &Catalog, settings: &Settings) -> Result<String> {
     let (began, mut pause) = (Instant::now(), FIRST_PAUSE);
     loop {
         let left = patience.map(|patience| patience.saturating_sub(began.elapsed()));
+        // The last attempt is made when the time is over.
+        let wait = left.map_or(pause, |left| left.min(pause));
         match cluster.uid().await {
             Ok(uid) => return Ok(format!("kops-{uid}")),
             Err(error) if left.is_some_and(|left| left.is_zero()) => return Err(error),
             Err(error) => {
-                let next_attempt = zonewright_core::duration::show(pause);
+                let next_attempt = zonewright_core::duration::show(wait);
                 tracing::warn!(error = error.chain(), next_attempt, "it is not known yet which cluster this is");
             }
         }
-        // The last attempt is made when the time is over.
-        tokio::time::sleep(left.map_or(pause, |left| left.min(pause))).await;
+        tokio::time::sleep(wait).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -76,7 +76,7 @@ fn the_server_of_the_flag() {
     std::fs::write(&path, text.replace(&plane.kube.url(), &nowhere)).expect("a kubeconfig");
     let bare = plane.at(&site).without("--kubeconfig").arg(format!("--kubeconfig={}", path.display()));
     plane.join(1);
-    ends(&bare.clone().arg("--once"), 1, &["127.0.0.1"]);
+    ends(&bare.clone().args(&["--once", "--start-timeout=1s"]), 4, &["127.0.0.1"]);
     let daemon = bare.arg(format!("--server={}", plane.kube.url())).start();
     site.shows(&["api 60 A 203.0.113.1", "api.internal 60 A 10.0.0.1"]);
     drop(daemon);
