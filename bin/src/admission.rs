@@ -13,8 +13,9 @@ use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_gardener::admission::{AdmissionServer, Certificate};
 
+use crate::daemon::{self, surroundings};
 use crate::http::{self, HealthCheck, StatusPages};
-use crate::{daemon, summary};
+use crate::summary;
 
 /// The flag of the address.
 const ADDRESS: &str = "admission-bind-address";
@@ -27,7 +28,7 @@ const CERTIFICATE: &str = "admission-cert-dir";
 /// What keeps it from starting. Nothing ends it later.
 pub(crate) async fn run(settings: &Settings) -> Result<ExitCode> {
     let stop = CancellationToken::new();
-    daemon::on_signal(stop.clone())?;
+    surroundings::on_signal(stop.clone())?;
     info!(version = env!("CARGO_PKG_VERSION"), given = summary::given(settings), "zonewright starts");
     let certificate = Certificate::read(Path::new(settings.text(CERTIFICATE)))?;
     let listener = http::listen(ADDRESS, settings.text(ADDRESS)).await?;

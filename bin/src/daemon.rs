@@ -1,6 +1,6 @@
 //! The daemon: parts from settings, the engine, and what is around it until the order to stop.
 
-mod surroundings;
+pub(crate) mod surroundings;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ use crate::reporter::LogReporter;
 use crate::state_lock::StateLock;
 use crate::{config, control, journal, saved, state_dir, status};
 
-pub(crate) use self::surroundings::{Surroundings, listen, on_signal};
+pub(crate) use self::surroundings::Surroundings;
 
 /// How long the end waits for what is still written to objects. Events take five seconds at most and then say how many were left;
 /// statuses have all the time that a single pass has, and after a signal as much as events.

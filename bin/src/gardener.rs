@@ -18,8 +18,9 @@ use zonewright_gardener::metrics::ControllerMetrics;
 use zonewright_gardener::secret::ProviderKind;
 
 use crate::catalog::Catalog;
+use crate::daemon::{self, surroundings};
 use crate::http::{self, HealthCheck, StatusPages};
-use crate::{config, connection, daemon, summary};
+use crate::{config, connection, summary};
 
 /// Works until SIGTERM or SIGINT.
 ///
@@ -27,7 +28,7 @@ use crate::{config, connection, daemon, summary};
 /// What keeps it from starting; that another process leads.
 pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
     let stop = CancellationToken::new();
-    daemon::on_signal(stop.clone())?;
+    surroundings::on_signal(stop.clone())?;
     info!(version = env!("CARGO_PKG_VERSION"), given = summary::given(settings), "zonewright gardener starts");
     let backends = backends(catalog, settings)?;
     let types: Vec<String> = backends.iter().map(|backend| backend.kind.as_str().to_owned()).collect();

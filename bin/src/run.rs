@@ -156,7 +156,7 @@ fn gardener(_: &Catalog, _: &Settings) -> Result<ExitCode> {
 fn demo(settings: &Settings) -> Result<ExitCode> {
     block_on(async {
         let stop = tokio_util::sync::CancellationToken::new();
-        daemon::on_signal(stop.clone())?;
+        daemon::surroundings::on_signal(stop.clone())?;
         crate::demo::run(settings, stop).await
     })
 }

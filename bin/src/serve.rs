@@ -15,8 +15,9 @@ use zonewright_engine::layer::Layers;
 use zonewright_provider_webhook::server::{ServedNames, Server, Serving, Times};
 
 use crate::catalog::Catalog;
+use crate::daemon::{self, surroundings};
 use crate::http::{self, HealthCheck, StatusPages};
-use crate::{config, daemon, summary};
+use crate::{config, summary};
 
 /// Serves until SIGTERM or SIGINT.
 ///
@@ -24,7 +25,7 @@ use crate::{config, daemon, summary};
 /// What keeps it from starting. Nothing ends it later.
 pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
     let stop = CancellationToken::new();
-    daemon::on_signal(stop.clone())?;
+    surroundings::on_signal(stop.clone())?;
     info!(version = env!("CARGO_PKG_VERSION"), given = summary::given(settings), "zonewright starts");
     let metrics = Arc::new(daemon::metrics());
     let (entry, id) = config::provider(catalog, settings)?;
@@ -41,7 +42,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         limit: usize::try_from(settings.int("webhook-provider-max-body-size")).ok().filter(|bytes| *bytes > 0),
     });
     let pages = StatusPages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Readable(server.clone())) };
-    let probes = daemon::listen(settings, pages, stop.clone()).await?;
+    let probes = surroundings::listen(settings, pages, stop.clone()).await?;
     if dry_run {
         info!("running in dry-run mode: no change is made to any zone");
     }
