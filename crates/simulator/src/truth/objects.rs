@@ -259,9 +259,16 @@ impl Truth {
                 (was_ours, excused, self.sets_word_back(daemon, *zone, set))
             })
             .collect();
+        let disputed = self.disputed_by(daemon, name, &standing);
         self.note_overwritten(daemon, name, document.as_ref());
         let version = self.put_object(Author::Daemon(daemon), name, document);
         self.note_words_left(&standing);
+        for (zone, key) in disputed {
+            // It has taken its own word back.
+            if self.is_managed(zone, &key) {
+                self.zones[zone].shadow.remove(&key);
+            }
+        }
         for ((zone, set), (was_ours, excused, undone)) in standing.iter().zip(before) {
             let is_ours = self.is_of(daemon, *zone, &set.key);
             if was_ours == is_ours {
@@ -280,6 +287,17 @@ impl Truth {
             self.judge_claim(&step);
         }
         version
+    }
+
+    /// The records of which the daemon's own object says something else than another's.
+    fn disputed_by(&self, daemon: usize, name: &str, standing: &[(usize, RecordSet)]) -> Vec<(usize, RecordKey)> {
+        let object = self.objects.as_ref().and_then(|objects| objects.all.get(name));
+        if object.and_then(Object::holder) != self.parties[daemon].owner.as_ref() {
+            return Vec::new();
+        }
+        let disputed =
+            |(zone, set): &&(usize, RecordSet)| self.right_by_objects(*zone, &set.key) == Some(Right::Several);
+        standing.iter().filter(disputed).map(|(zone, set)| (*zone, set.key.clone())).collect()
     }
 
     /// A write of a row demands that it is still its owner's, no more: what else somebody changed in it unseen is written over,
