@@ -112,6 +112,12 @@ pub trait ClaimFormat: Send + Sync {
     /// The names whose record sets the claims on a record at `name` may stand at: what a targeted read must cover.
     fn claim_names(&self, zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName>;
 
+    /// The names whose records the claims at `claim` may be on: what is to be planned again where those have changed. None where
+    /// claims stand outside of the zones.
+    fn record_names(&self, _zone: &Zone, _claim: &DnsName) -> BTreeSet<DnsName> {
+        BTreeSet::new()
+    }
+
     /// Adds to each group what must happen to the claims of its records.
     ///
     /// # Errors

@@ -189,6 +189,7 @@ impl Worker {
         let listing = self.instance.provider.records(&self.handle.zone, Read::Names(names)).await?;
         let listing = self.instance.named(listing, &self.handle.zone);
         let changed = self.handle.view_mut().take(listing, Some(names), began, Duration::ZERO);
+        self.wake_claimed(&changed);
         self.recount_changed(&changed).await;
         Ok(changed)
     }

@@ -190,6 +190,18 @@ impl Worker {
         if claims || self.handle.view().at(&name).is_empty() { self.all_names() } else { BTreeSet::from([name]) }
     }
 
+    /// Names that were read hold something else than was known: records that they may be claims on are planned again. No later listing
+    /// shows that anything has changed.
+    pub(crate) fn wake_claimed(&self, changed: &Changed) {
+        if changed.is_empty() {
+            return;
+        }
+        let (registry, zone) = (&self.instance.registry, &self.handle.zone);
+        let names = changed.keys().flat_map(|name| registry.record_names(zone, name));
+        self.handle.inbox.again(names.filter(|name| name.is_within(&zone.name)));
+        self.wake_neighbours(changed);
+    }
+
     /// Whose the records at our apex's name are in the zones above depends on what stands here: it is planned again there.
     fn wake_above(&self) {
         let apex = &self.handle.zone.name;

@@ -122,6 +122,10 @@ impl ClaimFormat for DynamoRegistry {
         self.txt.claim_names(zone, key)
     }
 
+    fn record_names(&self, zone: &Zone, claim: &DnsName) -> BTreeSet<DnsName> {
+        self.txt.record_names(zone, claim)
+    }
+
     fn decorate(
         &self,
         zone: &Zone,

@@ -248,6 +248,32 @@ async fn a_list_that_leaves_out_a_zone_sends_no_name_to_its_parent() {
     }
 }
 
+/// An intent is left beside a stranger's record. A person makes a claim of ours of it, and the next to read it is whoever takes it for an
+/// intent that is over.
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_is_found_beside_the_way_is_heeded() {
+    let mut world = World::new(&["example"]);
+    world.config.interval = Duration::from_hours(1);
+    world.sim.split();
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.sim.pace(Duration::from_secs(1));
+    // The record is refused, and what would take the intent back is lost.
+    world.sim.fault_after(2, "example", Fault::LostWrite);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    world.sim.insert(&["x.example A 203.0.113.9"]);
+    after(&engine, Duration::from_secs(10)).await;
+    world.sim.fault("example", None);
+    let all = world.sim.all();
+    assert!(all.len() == 2 && all[0].contains("zonewright-intent") && all[1].contains("203.0.113.9"), "{all:?}");
+    let claim = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a";
+    world.sim.insert(&[&format!("a-x.example TXT \"{claim}\"")]);
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"], "it was given to us");
+    engine.stop().await;
+}
+
 /// 4: one bad record is one bad record.
 #[tokio::test(start_paused = true)]
 async fn one_bad_name_holds_up_no_other() {

@@ -2,13 +2,15 @@
 //!
 //! In: a TXT set, and what is published. Out: what an operator should know of it.
 
+use std::collections::BTreeSet;
+
 use zonewright_core::registry::ClaimAnomaly;
-use zonewright_core::{RData, RecordKey, RecordSet, RecordType};
+use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Zone};
 
 use super::affix::TYPES;
 use super::intents::{begun, holds_intent};
 use super::record::is_record;
-use super::rules::apex_type;
+use super::rules::{Rules, apex_type};
 use super::view::View;
 
 pub(super) fn anomaly(view: &View<'_>, set: &RecordSet) -> Option<ClaimAnomaly> {
@@ -32,12 +34,21 @@ pub(super) fn anomaly(view: &View<'_>, set: &RecordSet) -> Option<ClaimAnomaly> 
     (!keys.iter().any(elsewhere)).then_some(ClaimAnomaly::Orphan(keys))
 }
 
+/// The names of the records that claims at a name may be on, in either format.
+pub(super) fn record_names(rules: &Rules, zone: &Zone, claim: &DnsName) -> BTreeSet<DnsName> {
+    let old = rules.all_affixes().flat_map(|affixes| affixes.old_sources(claim));
+    sources(rules, zone, claim).map(|(name, _)| name).chain(old).collect()
+}
+
+/// The names and types that a claim at a name may be on if it names a type.
+fn sources<'a>(rules: &'a Rules, zone: &Zone, claim: &'a DnsName) -> impl Iterator<Item = (DnsName, RecordType)> + 'a {
+    let apex = apex_type(zone, claim).map(|rtype| (zone.name.clone(), rtype));
+    rules.all_affixes().flat_map(|affixes| affixes.sources(claim)).chain(apex)
+}
+
 /// The records that a set speaks for if its claim names a type.
 fn typed(view: &View<'_>, set: &RecordSet) -> Vec<RecordKey> {
-    let name = &set.key.name;
-    let apex = apex_type(view.zone, name).map(|rtype| (view.zone.name.clone(), rtype));
-    let sources = view.rules.all_affixes().flat_map(|affixes| affixes.sources(name)).chain(apex);
-    let sources = sources.flat_map(|(name, rtype)| {
+    let sources = sources(view.rules, view.zone, &set.key.name).flat_map(|(name, rtype)| {
         // An A record that is an alias had the claim of a CNAME.
         let alias = (rtype == RecordType::Cname).then(|| (name.clone(), RecordType::A));
         [(name, rtype)].into_iter().chain(alias)
@@ -48,7 +59,7 @@ fn typed(view: &View<'_>, set: &RecordSet) -> Vec<RecordKey> {
 /// The records that a set speaks for if its claim is of the old format.
 fn old(view: &View<'_>, set: &RecordSet) -> Vec<RecordKey> {
     let names = view.rules.all_affixes().flat_map(|affixes| affixes.old_sources(&set.key.name));
-    let of = |name: zonewright_core::DnsName| {
+    let of = |name: DnsName| {
         TYPES.into_iter().map(move |rtype| RecordKey { name: name.clone(), rtype, set_id: set.key.set_id.clone() })
     };
     // A claim at its record's own name is no record of its own.

@@ -226,6 +226,10 @@ impl ClaimFormat for TxtRegistry {
         view::places(&self.0, zone, key).into_iter().map(|place| place.name).collect()
     }
 
+    fn record_names(&self, zone: &Zone, claim: &DnsName) -> BTreeSet<DnsName> {
+        anomaly::record_names(&self.0, zone, claim)
+    }
+
     fn decorate(
         &self,
         zone: &Zone,
