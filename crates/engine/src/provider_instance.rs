@@ -1,5 +1,6 @@
 //! One provider instance: its provider and registry, the zones that it was last seen to have, and whose a record in them is.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tokio::time::Instant;
@@ -96,9 +97,20 @@ impl ProviderInstance {
         self.candidates(handle, name).contains(&handle.zone.key.zone)
     }
 
+    pub(crate) fn has_one_zone(&self) -> bool {
+        self.zones.read().unwrap_or_else(PoisonError::into_inner).len() < 2
+    }
+
+    /// The other zones whose apex is one of these names.
+    pub(crate) fn others_named(&self, zone: &ZoneKey, names: &BTreeSet<DnsName>) -> Vec<Arc<ZoneHandle>> {
+        let zones = self.zones.read().unwrap_or_else(PoisonError::into_inner);
+        let other = |handle: &&Arc<ZoneHandle>| handle.zone.key != *zone && names.contains(&handle.zone.name);
+        zones.iter().filter(other).cloned().collect()
+    }
+
     /// The zone that a name goes to in place of this one, which has the same name.
     pub(crate) fn in_place_of(&self, handle: &ZoneHandle, name: &DnsName) -> Option<Arc<ZoneHandle>> {
-        if self.zones.read().unwrap_or_else(PoisonError::into_inner).len() < 2 {
+        if self.has_one_zone() {
             return None;
         }
         let serving = self.route(name);

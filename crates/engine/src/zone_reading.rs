@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use tokio::time::Instant;
 use tracing::{debug, info};
 use zonewright_core::capability::Audit;
+use zonewright_core::change::Group;
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::name::DnsName;
 use zonewright_core::provider::{Listing, Read};
@@ -200,6 +201,23 @@ impl Worker {
         let names = changed.keys().flat_map(|name| registry.record_names(zone, name));
         self.handle.inbox.again(names.filter(|name| name.is_within(&zone.name)));
         self.wake_neighbours(changed);
+    }
+
+    /// The same for what we wrote ourselves, in other zones: claims on the apex of one may stand in the zone above it, and give no right
+    /// there while the one below has none of its own.
+    pub(crate) fn wake_others(&self, group: &Group) {
+        let (instance, zone) = (&self.instance, &self.handle.zone);
+        if instance.has_one_zone() {
+            return;
+        }
+        let of = |name: &DnsName| instance.registry.record_names(zone, name).into_iter().chain([name.clone()]);
+        let names: BTreeSet<DnsName> = group.changes().flat_map(|change| of(&change.key().name)).collect();
+        if names.contains(&zone.name) {
+            self.wake_above();
+        }
+        for handle in instance.others_named(&zone.key, &names) {
+            handle.inbox.again([handle.zone.name.clone()]);
+        }
     }
 
     /// Whose the records at our apex's name are in the zones above depends on what stands here: it is planned again there.

@@ -1,7 +1,7 @@
-//! Two zones of one name in one instance: the names stay where they are.
+//! Two zones of one instance, of one name or one below the other, of which one comes later: what stands where, and whose it is.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -13,7 +13,7 @@ use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::zone::{InstanceId, ZoneId, ZoneKey};
 use zonewright_core::{RecordSet, Result, Zone};
 use zonewright_engine::{Engine, Instance};
-use zonewright_registry::txt::{TxtConfig, TxtRegistry};
+use zonewright_registry::txt::{FormerNames, TxtConfig, TxtRegistry};
 
 use crate::sim::{Log, Sim, World, after, rest};
 
@@ -22,6 +22,8 @@ struct Pair {
     first: Arc<Sim>,
     second: Arc<Sim>,
     ids: [&'static str; 2],
+    /// The registry's prefix, and the former ones.
+    prefixes: Mutex<(&'static str, &'static [&'static str])>,
     has_first: AtomicBool,
     has_second: AtomicBool,
     writes: AtomicUsize,
@@ -29,10 +31,15 @@ struct Pair {
 
 impl Pair {
     fn new(second: &'static str) -> Arc<Self> {
-        let sim = || Sim::of("sim", &["example"]);
+        Self::with("example", second)
+    }
+
+    /// The second one has another name.
+    fn with(name: &str, second: &'static str) -> Arc<Self> {
         Arc::new(Self {
-            first: sim(),
-            second: sim(),
+            first: Sim::of("sim", &["example"]),
+            second: Sim::of("sim", &[name]),
+            prefixes: Mutex::default(),
             ids: ["m", second],
             has_first: AtomicBool::new(true),
             has_second: AtomicBool::new(false),
@@ -50,7 +57,18 @@ impl Pair {
     }
 
     async fn start(self: &Arc<Self>, world: &World) -> Engine {
-        let registry = Arc::new(TxtRegistry::new(TxtConfig::new("me").unwrap()).unwrap());
+        let (prefix, former) = *self.prefixes.lock().unwrap();
+        let named = |prefix: &str| FormerNames {
+            prefix: prefix.to_owned(),
+            suffix: String::new(),
+            wildcard_replacement: String::new(),
+        };
+        let config = TxtConfig {
+            prefix: prefix.to_owned(),
+            former: former.iter().map(|prefix| named(prefix)).collect(),
+            ..TxtConfig::new("me").unwrap()
+        };
+        let registry = Arc::new(TxtRegistry::new(config).unwrap());
         world.start_instances(vec![Instance::new(InstanceId::from("sim"), self.clone(), registry)]).await
     }
 
@@ -67,10 +85,12 @@ impl Provider for Pair {
 
     async fn zones(&self) -> Result<Vec<Zone>> {
         let mut zones = Vec::new();
-        for (there, id) in [(&self.has_first, self.ids[0]), (&self.has_second, self.ids[1])] {
+        for (there, sim, id) in
+            [(&self.has_first, &self.first, self.ids[0]), (&self.has_second, &self.second, self.ids[1])]
+        {
             if there.load(Ordering::SeqCst) {
                 let key = ZoneKey { instance: InstanceId::from("sim"), zone: ZoneId::from(id) };
-                zones.extend(self.first.zones().await?.into_iter().map(|zone| Zone { key: key.clone(), ..zone }));
+                zones.extend(sim.zones().await?.into_iter().map(|zone| Zone { key: key.clone(), ..zone }));
             }
         }
         Ok(zones)
@@ -159,5 +179,31 @@ async fn of_two_zones_of_a_name_neither_is_emptied_for_the_other() {
     after(&engine, Duration::from_mins(3)).await;
     let one = vec!["x.example A 192.0.2.1".to_owned()];
     assert_eq!(pair.stand(), [one.clone(), one], "what is gone goes in both");
+    engine.stop().await;
+}
+
+/// The zone below was not listed for a while, and its names went to the zone above; then both claim its apex. What stands above has no
+/// object any more as soon as the apex has a claim of its own below.
+#[tokio::test(start_paused = true)]
+async fn what_the_zone_above_holds_of_an_apex_goes_once_the_apex_has_its_claim() {
+    let (world, pair) = (World::new(&[]), Pair::with("sub.example", "a"));
+    let record = vec!["sub.example A 192.0.2.1".to_owned()];
+    world.cluster.put("a", &["sub.example A 192.0.2.1"]);
+    *pair.prefixes.lock().unwrap() = ("%{record_type}.zw.", &[]);
+    pair.set(true, true);
+    let engine = pair.start(&world).await;
+    rest(&engine).await;
+    assert_eq!(pair.stand(), [vec![], record.clone()]);
+    engine.stop().await;
+    let later = World { cluster: world.cluster.clone(), ..World::new(&[]) };
+    *pair.prefixes.lock().unwrap() = ("zw-", &["%{record_type}.zw."]);
+    pair.set(true, false);
+    let engine = pair.start(&later).await;
+    after(&engine, Duration::from_mins(3)).await;
+    assert_eq!(pair.stand(), [record.clone(), record.clone()]);
+    pair.second.pace(Duration::from_secs(5));
+    pair.set(true, true);
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(pair.stand(), [vec![], record]);
     engine.stop().await;
 }
