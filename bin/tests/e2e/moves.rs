@@ -72,7 +72,8 @@ fn claims_move_and_nothing_else_changes() {
     let daemon = moving.start();
     rests(&daemon);
     assert_eq!((site.ours(), texts(&site, "new-")), (records.clone(), claims.clone()));
-    assert!(daemon.terminate().log.contains("the move of claims has ended"));
+    daemon.says(&["the move of claims has ended"]);
+    assert!(daemon.terminate().status.success());
 
     // From now on the former prefix is not needed.
     let serial = site.serial();
