@@ -169,7 +169,13 @@ impl Directory {
 
     /// Says which of several zones of one name the names go to; once, as long as it is so.
     fn tell_of_twins(&mut self, handles: &[Arc<ZoneHandle>]) {
+        let mut of_name: BTreeMap<&DnsName, usize> = BTreeMap::new();
+        for handle in handles {
+            *of_name.entry(&handle.zone.name).or_default() += 1;
+        }
         let serving = |handle: &Arc<ZoneHandle>| {
+            // Nearly all are the only one: nothing is looked up for these with each list.
+            of_name.get(&handle.zone.name).filter(|count| **count > 1)?;
             let twin = self.instance.in_place_of(handle, &handle.zone.name)?;
             Some((handle.zone.key.clone(), twin.zone.key.zone.clone()))
         };
