@@ -132,7 +132,7 @@ pub fn contend(name: &DnsName, endpoints: &[&Endpoint], rules: NameRules, scene:
     let alike;
     let endpoints = if rules.one_kind {
         let one = routing::keep_one_kind(endpoints, scene, &mut out.notes);
-        alike = cname::keep_apart(&one, rules, scene, &mut out.notes);
+        alike = cname::keep_apart(&one, endpoints, rules, scene, &mut out.notes);
         &*alike
     } else {
         endpoints

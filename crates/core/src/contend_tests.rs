@@ -431,3 +431,37 @@ fn who_stands_beside_a_cname_does_not_take_the_name() {
     let standing = [(&cname, "ingress/ns/a"), (&mail, "ingress/ns/b")];
     assert_eq!(shown(&all, flattened, &standing), ["app.example CNAME", "app.example MX"]);
 }
+
+/// Two objects hold records at one name. One asks for a CNAME now, the other for addresses of the other family, which it cannot have
+/// since its kind of routing is not that of the name: it does not lose what it has to the CNAME for that.
+#[test]
+fn who_asks_for_another_kind_of_routing_still_holds_its_name() {
+    let rules = NameRules { one_kind: true, ..NameRules::default() };
+    let held = |line: &str, set_id: Option<&str>, who: &str| {
+        let mut set = set(line);
+        set.key.set_id = set_id.and_then(SetId::new);
+        let claim = World::with(line, Some(who)).ours.into_values().next().unwrap().1;
+        (
+            set.key.clone(),
+            (RecordSet { routing: set_id.map_or(Routing::Simple, |_| Routing::Weighted { weight: 1 }), ..set }, claim),
+        )
+    };
+    let published = [
+        held("app.example A 192.0.2.1", Some("blue"), "ingress/ns/a"),
+        held("app.example AAAA 2001:db8::1", None, "service/ns/b"),
+    ];
+    let world = World { ours: published.into_iter().collect(), inherit: false };
+    let asked = [
+        endpoint("Ingress", "a", "app.example CNAME lb.test"),
+        endpoint("Service", "b", "app.example A 192.0.2.2"),
+        weighted("c", "green", "app.example A 192.0.2.3"),
+        endpoint("Ingress", "d", "app.example AAAA 2001:db8::1"),
+    ];
+    let shown = |endpoints: &[Endpoint]| {
+        let done = run_by(endpoints, rules, &world);
+        done.wanted.iter().map(|wanted| wanted.key.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&asked), ["app.example AAAA", "app.example A (green)"]);
+    let [cname, _, other, address] = asked;
+    assert_eq!(shown(&[cname, other, address]), ["app.example CNAME"], "once it asks for nothing more there");
+}

@@ -7,6 +7,7 @@ mod change_type;
 mod foreign_values;
 mod in_set;
 mod kept;
+mod moved;
 mod other_prefix;
 mod routing;
 mod row;
@@ -228,17 +229,24 @@ pub fn plan(
         in_set::keep_places(&mut whole, &mut out);
         (placed, managed) = (whole.placed, whole.published);
     }
+    let everything = placed.clone();
+    let room = if rules.one_kind { moved::Room::of(&placed, &managed) } else { moved::Room::default() };
     if rules.one_kind {
         (placed, managed) = routing::exchange(row(placed, managed, None), &mut out);
     }
     let standing = managed.iter().map(|(set, _)| *set).chain(other.iter().copied());
     let ids: BTreeSet<Option<&SetId>> =
         placed.iter().map(|p| &p.set).chain(standing).map(|s| s.key.set_id.as_ref()).collect();
+    let mut moving = Vec::new();
     for id in ids {
         let (here, rest) = managed.into_iter().partition(|(set, _)| set.key.set_id.as_ref() == id);
         managed = rest;
         let wanted = placed.iter().copied().filter(|p| p.set.key.set_id.as_ref() == id).collect();
-        row(wanted, here, Some(id)).plan(&mut out);
+        moving.extend(row(wanted, here, Some(id)).plan(&room, &mut out));
+    }
+    let whole = row(everything, Vec::new(), None);
+    for (set, ownership) in &moving {
+        whole.move_away(set, ownership, &mut out);
     }
     out
 }

@@ -74,7 +74,21 @@ impl World {
             sleep(self.setup.interval * 2).await;
             self.rest().await;
         }
-        // What was held for a while goes, and makes room for others, a few audits later.
+        self.settle().await;
+        for _ in 0..8 {
+            if self.setup.company == Company::Namesakes || !self.fights() {
+                break;
+            }
+            sleep(Duration::from_mins(20)).await;
+            self.rest().await;
+            if !self.fights() {
+                self.settle().await;
+            }
+        }
+    }
+
+    /// What was held for a while goes, and makes room for others, a few audits later.
+    async fn settle(&mut self) {
         for _ in 0..12 {
             let before = self.activity();
             sleep(self.setup.interval * 2 + Duration::from_secs(5)).await;
@@ -82,13 +96,6 @@ impl World {
             if self.activity() == before {
                 break;
             }
-        }
-        for _ in 0..8 {
-            if self.setup.company == Company::Namesakes || !self.fights() {
-                break;
-            }
-            sleep(Duration::from_mins(20)).await;
-            self.rest().await;
         }
     }
 

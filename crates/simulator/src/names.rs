@@ -51,10 +51,12 @@ impl Rows {
         self.one_kind && one.name == other.name && one.rtype == other.rtype && plain == marked
     }
 
-    /// Whether one set can take the place of another: of another type in its row, or of another kind.
+    /// Whether one set can take the place of another: of another type in its row, or of another kind; where all sets of a name are
+    /// planned together, also an address or alias of another type under any identifier.
     pub(crate) fn takes_place(self, one: &RecordKey, other: &RecordKey) -> bool {
-        let excludes = self.one_kind && one.name == other.name && one.rtype.excludes(other.rtype);
-        one.name == other.name && one.set_id == other.set_id || excludes || self.other_kind(one, other)
+        let leads = |key: &RecordKey| ADDRESSES.contains(&key.rtype);
+        let types = one.rtype.excludes(other.rtype) || one.rtype != other.rtype && leads(one) && leads(other);
+        one.name == other.name && (one.set_id == other.set_id || self.one_kind && types) || self.other_kind(one, other)
     }
 
     /// A key as the provider holds what is asked for under it: without a policy there is no identifier, where all sets have one kind.

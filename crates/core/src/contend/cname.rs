@@ -48,26 +48,25 @@ pub(super) fn settle(
 }
 
 /// Leaves either the CNAMEs or what they exclude, where they are asked for under different identifiers and all sets of a name have to
-/// agree.
+/// agree. `asked` is all that is asked for: what an object asks for keeps its name for it, also where it gets nothing by that since
+/// its kind of routing is not the name's.
 pub(super) fn keep_apart<'e>(
     endpoints: &[&'e Endpoint],
+    asked: &[&'e Endpoint],
     rules: NameRules,
     scene: &dyn ContentionFacts,
     notes: &mut Vec<Note>,
 ) -> Vec<&'e Endpoint> {
     let is_cname = |endpoint: &&Endpoint| endpoint.rtype == RecordType::Cname;
-    let (cnames, others): (Vec<&Endpoint>, Vec<&Endpoint>) = endpoints
-        .iter()
-        .copied()
-        .filter(|endpoint| is_cname(endpoint) || rules.excludes(RecordType::Cname, endpoint.rtype))
-        .partition(is_cname);
+    let excluded = |endpoint: &&Endpoint| rules.excludes(RecordType::Cname, endpoint.rtype);
+    let cnames: Vec<&Endpoint> = endpoints.iter().copied().filter(is_cname).collect();
+    let others: Vec<&Endpoint> = asked.iter().copied().filter(excluded).collect();
     let apart = cnames.iter().any(|cname| others.iter().any(|other| other.extras.set_id != cname.extras.set_id));
     if !apart {
         return endpoints.to_vec();
     }
     let published: Vec<_> = RecordType::WRITABLE.into_iter().flat_map(|rtype| scene.published(rtype)).collect();
     let cname_stays = holder(&cnames, &others, rules, &published).is_some();
-    let excluded = |endpoint: &&Endpoint| rules.excludes(RecordType::Cname, endpoint.rtype);
     let goes = |endpoint: &&Endpoint| if cname_stays { excluded(endpoint) } else { is_cname(endpoint) };
     for endpoint in endpoints.iter().filter(|endpoint| goes(endpoint)) {
         let text = format!("{} is left out: a CNAME stands alone, under any set identifier", endpoint.key());

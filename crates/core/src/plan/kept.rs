@@ -45,9 +45,9 @@ impl<'a> Row<'a> {
     /// keeps out what it excludes, and so what that would have replaced stays too.
     pub(super) fn keep_unmet<'s>(
         &'s self,
-        mut unmet: Vec<(&'s RecordSet, &'s Ownership)>,
+        mut unmet: Vec<(&'a RecordSet, &'s Ownership)>,
         mut waiting: Vec<&'a Placed>,
-        (creates, deletes): (&mut Vec<&'a Placed>, &mut Vec<(&'s RecordSet, &'s Ownership)>),
+        (creates, deletes): (&mut Vec<&'a Placed>, &mut Vec<(&'a RecordSet, &'s Ownership)>),
         out: &mut NamePlan,
     ) {
         loop {

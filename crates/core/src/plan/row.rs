@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::foreign_values::{beside, is_shared};
+use super::moved::Room;
 use super::{
     Adoptable, FOREIGN_VALUE_LABEL, FORMER_OWNER_LABEL, NamePlan, OWN_LABELS, POLICY_LABEL, Placed, PlanFacts,
     PlannedGroup, Policy, Rules, Skip, Why,
@@ -27,9 +28,9 @@ pub(super) struct Row<'a> {
     pub(super) facts: &'a dyn PlanFacts,
 }
 
-impl Row<'_> {
-    /// Plans all of it.
-    pub(super) fn plan(mut self, out: &mut NamePlan) {
+impl<'a> Row<'a> {
+    /// Plans all of it, but for what is returned: what goes only with something that comes under another identifier.
+    pub(super) fn plan(mut self, room: &Room<'_>, out: &mut NamePlan) -> Vec<(&'a RecordSet, Ownership)> {
         let waiting = self.keep_pending(out);
         self.leave_shared(out);
         let (mut creates, mut deletes, mut unmet) = (Vec::new(), Vec::new(), Vec::new());
@@ -49,6 +50,11 @@ impl Row<'_> {
         }
         self.keep_unmet(unmet, waiting, (&mut creates, &mut deletes), out);
         let exclusive = |p: &Placed, d: &RecordSet| self.excludes(&p.set, d.key.rtype);
+        let is_moved = |(set, ownership): &(&RecordSet, &Ownership)| {
+            room.moves(set, ownership) && !creates.iter().any(|placed| exclusive(placed, set))
+        };
+        let (moved, deletes): (Vec<_>, Vec<_>) = deletes.into_iter().partition(is_moved);
+        let moved = moved.into_iter().map(|(set, ownership)| (set, ownership.clone())).collect();
         if creates.iter().any(|p| deletes.iter().any(|(d, _)| exclusive(p, d))) {
             // What else stands there goes, or stays, for reasons of its own.
             let concerned = |(set, ownership): &(&RecordSet, &Ownership)| {
@@ -59,7 +65,7 @@ impl Row<'_> {
             for (set, ownership) in beside {
                 self.delete(set, ownership, out);
             }
-            return;
+            return moved;
         }
         let (exchanged, deletes): (Vec<_>, Vec<_>) = deletes
             .into_iter()
@@ -75,6 +81,7 @@ impl Row<'_> {
         for (set, ownership) in deletes {
             self.delete(set, ownership, out);
         }
+        moved
     }
 
     /// Whether a set and a record of another type cannot stand at one name.

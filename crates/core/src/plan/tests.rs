@@ -651,6 +651,33 @@ fn nothing_goes_for_a_cname_that_a_set_under_another_identifier_bars() {
         .gives(&[], &["ForeignRecord"]);
 }
 
+/// An object asks for an address of the other family, without the identifiers that it had: what it had goes with what comes, or stays.
+#[test]
+fn addresses_under_other_identifiers_go_only_with_what_comes_in_their_place() {
+    let weighted = ["x.example AAAA 2001:db8::1 = me/service/ns/a", "x.example AAAA 2001:db8::2 = me/service/ns/a"];
+    let simple = ["a: x.example A 192.0.2.1"];
+    let change = |more: &[&'static str], wanted: &[&str]| {
+        case(&[&weighted[..], more].concat(), wanted).routed(&["blue", "green", ""], &[""]).managing(RecordType::Mx)
+    };
+    let gone = "- x.example AAAA (blue) 2001:db8::1 & - x.example AAAA (green) 2001:db8::2";
+    change(&[], &simple).gives(&[&format!("+ x.example A 192.0.2.1 & {gone}")], &[]);
+    let mail = "x.example MX 10_mail.test = other";
+    change(&[mail], &simple).gives(&[], &["ForeignRecord", "RecordUnsupported", "RecordUnsupported"]);
+    change(&[], &simple).policy(Policy::UpsertOnly).gives(&["+ x.example A 192.0.2.1"], &["Policy", "Policy"]);
+    change(&[], &simple)
+        .world(|w| w.doubtful = true)
+        .gives(&["+ x.example A 192.0.2.1"], &["WaitingForEvidence", "WaitingForEvidence"]);
+    // What another object asks for replaces nothing, nor does what stands already.
+    let deletes = gone.replace(" & ", " !\n") + " !";
+    let deletes: Vec<&str> = deletes.lines().collect();
+    let with_other = [&["+ x.example A 192.0.2.1"], &*deletes].concat();
+    change(&[], &["b: x.example A 192.0.2.1"]).gives(&with_other, &[]);
+    change(&["x.example A 192.0.2.1 = me/service/ns/a"], &simple).gives(&deletes, &[]);
+    // Where identifiers do not mind each other, each row is planned by itself.
+    let free = Case { one_kind: false, ..change(&[mail], &simple) };
+    free.gives(&deletes, &["ForeignRecord"]);
+}
+
 /// What stays because of a set that is not ours may stand for long, and where its claim stood formerly is not looked for ever.
 #[test]
 fn claims_of_sets_that_stay_beside_one_that_is_not_ours_move() {
