@@ -124,8 +124,9 @@ impl Right {
     }
 
     /// What is left of it after its zone was read; `None` where nothing is. `heard`: the objects of its owner are at hand, and
-    /// `taken`: they speak of this record; of our own right: another owner's confirmed claim on it is.
-    pub(super) fn settled(mut self, standing: Option<Seal>, heard: bool, taken: bool) -> Option<Self> {
+    /// `taken`: they speak of this record; of our own right: another owner's confirmed claim on it is. `rivalled`: another owner has
+    /// announced the very same record, and has not confirmed it either.
+    pub(super) fn settled(mut self, standing: Option<Seal>, heard: bool, taken: bool, rivalled: bool) -> Option<Self> {
         match self.kind {
             Kind::Noted => return (standing.is_some() && !heard).then_some(self),
             Kind::Given if taken => return None,
@@ -138,6 +139,10 @@ impl Right {
             return (self.only == Some(seal)).then_some(self);
         }
         let (resource, labels) = self.speaks(standing)?;
+        if rivalled && self.only.is_some() {
+            // Either of them may have made it: who did knows, and confirms it.
+            return Some(Self { absent: 0, ..self });
+        }
         let (resource, labels) = (resource.clone(), labels.clone());
         Some(Self { resource, labels, only: None, next: None, seen: seal, absent: 0, lost: false, ..self })
     }
@@ -191,44 +196,46 @@ mod tests {
     #[test]
     fn a_reading_confirms_or_withdraws() {
         let open = Right { only: Some(seal("192.0.2.1")), ..own() };
-        let confirmed = open.clone().settled(Some(seal("192.0.2.1")), false, false).unwrap();
+        let confirmed = open.clone().settled(Some(seal("192.0.2.1")), false, false, false).unwrap();
         assert_eq!((confirmed.only, confirmed.is_open()), (None, false));
-        assert_eq!(open.settled(Some(seal("192.0.2.2")), false, false), None, "a foreign record");
+        let rivalled = open.clone().settled(Some(seal("192.0.2.1")), false, false, true);
+        assert_eq!(rivalled, Some(open.clone()), "another owner has announced it too");
+        assert_eq!(open.settled(Some(seal("192.0.2.2")), false, false, false), None, "a foreign record");
         let next = Next { seal: seal("192.0.2.2"), resource: Some(Arc::from("new")), labels: vec![] };
         let changing = Right { next: Some(Box::new(next)), ..own() };
-        let settled = |data| changing.clone().settled(Some(seal(data)), false, false).unwrap().resource;
+        let settled = |data| changing.clone().settled(Some(seal(data)), false, false, false).unwrap().resource;
         assert_eq!(settled("192.0.2.2").as_deref(), Some("new"));
         assert_eq!(settled("192.0.2.1").as_deref(), Some("old"));
     }
 
     #[test]
     fn a_lost_record_is_ours_only_as_it_was_and_not_for_ever() {
-        let lost = own().settled(None, false, false).unwrap();
+        let lost = own().settled(None, false, false, false).unwrap();
         assert_eq!(word(&lost, Some(seal("192.0.2.1"))), Some("old"));
         assert_eq!(word(&lost, Some(seal("192.0.2.2"))), None);
-        assert!(lost.lost && !lost.clone().settled(Some(seal("192.0.2.1")), false, false).unwrap().lost);
+        assert!(lost.lost && !lost.clone().settled(Some(seal("192.0.2.1")), false, false, false).unwrap().lost);
         let going = Right { only: Some(seal("192.0.2.1")), ..own() };
-        assert!(!going.settled(None, false, false).unwrap().lost, "our own write took it away");
-        let back = lost.clone().settled(Some(seal("192.0.2.1")), false, false).unwrap();
+        assert!(!going.settled(None, false, false, false).unwrap().lost, "our own write took it away");
+        let back = lost.clone().settled(Some(seal("192.0.2.1")), false, false, false).unwrap();
         assert_eq!((back.only, back.absent), (None, 0));
-        let twice = lost.settled(None, false, false).unwrap();
-        assert_eq!(twice.settled(None, false, false), None);
+        let twice = lost.settled(None, false, false, false).unwrap();
+        assert_eq!(twice.settled(None, false, false, false), None);
     }
 
     #[test]
     fn what_was_given_counts_as_it_was_until_it_is_taken() {
         let given = Right { kind: Kind::Given, only: Some(seal("192.0.2.1")), ..own() };
         assert!(given.speaks(Some(seal("192.0.2.1"))).is_some() && given.speaks(None).is_none());
-        assert_eq!(given.clone().settled(Some(seal("192.0.2.1")), true, false), Some(given.clone()));
-        assert_eq!(given.clone().settled(Some(seal("192.0.2.1")), true, true), None);
-        assert_eq!(given.settled(Some(seal("192.0.2.2")), true, false), None);
+        assert_eq!(given.clone().settled(Some(seal("192.0.2.1")), true, false, false), Some(given.clone()));
+        assert_eq!(given.clone().settled(Some(seal("192.0.2.1")), true, true, false), None);
+        assert_eq!(given.settled(Some(seal("192.0.2.2")), true, false, false), None);
     }
 
     #[test]
     fn a_noted_owner_stays_where_nobody_knows_better() {
         let noted = Right { kind: Kind::Noted, ..own() };
-        assert_eq!(noted.clone().settled(Some(seal("192.0.2.7")), false, false), Some(noted.clone()));
-        assert_eq!(noted.clone().settled(Some(seal("192.0.2.7")), true, false), None);
-        assert_eq!(noted.settled(None, false, false), None);
+        assert_eq!(noted.clone().settled(Some(seal("192.0.2.7")), false, false, false), Some(noted.clone()));
+        assert_eq!(noted.clone().settled(Some(seal("192.0.2.7")), true, false, false), None);
+        assert_eq!(noted.settled(None, false, false, false), None);
     }
 }

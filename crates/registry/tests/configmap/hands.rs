@@ -275,6 +275,48 @@ async fn two_owners_that_want_the_very_same_record_are_distinguished() {
     assert_eq!(rest["owner"], "me", "noted in passing: {rest}");
 }
 
+/// Two owners announce the very same record in the same moment, and one of them dies before it writes. It does not take what the other
+/// one made for its own, though that has not confirmed it yet.
+#[tokio::test]
+async fn what_two_owners_announced_is_his_who_made_it() {
+    let line = "a.org A 192.0.2.1";
+    for maker_dies in [false, true] {
+        let (store, registry) = start();
+        let mut zones = Zones::new(&[]);
+        let other = || {
+            let config = zonewright_registry::configmap::ConfigMapConfig::new("other", store.clone()).unwrap();
+            zonewright_registry::configmap::ConfigMapRegistry::new(config)
+        };
+        announce(&other(), &zones, vec![create(line)]).await;
+        let announced = store.document("other-registry").unwrap();
+        store.edit("other-registry", None);
+        let ready = announce(&registry, &zones, vec![create(line)]).await;
+        store.edit("other-registry", Some(announced));
+        zones.put(line);
+        let restarted = other();
+        for _ in 0..2 {
+            audit(&restarted, &zones).await;
+            assert!(matches!(ownership(&restarted, &zones, line), Ownership::Disputed(_)), "{maker_dies}");
+        }
+        if maker_dies {
+            // Nobody knows.
+            let registry = support::registry(&store, LONGEST);
+            audit(&registry, &zones).await;
+            audit(&restarted, &zones).await;
+            for registry in [&registry, &restarted] {
+                assert!(matches!(ownership(registry, &zones, line), Ownership::Disputed(_)));
+            }
+            continue;
+        }
+        registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.unwrap();
+        audit(&registry, &zones).await;
+        assert!(is_ours(&registry, &zones, line));
+        audit(&restarted, &zones).await;
+        assert!(matches!(ownership(&restarted, &zones, line), Ownership::Foreign(owner) if owner.as_str() == "me"));
+        assert_eq!(record(&store, "a.org").unwrap()["owner"], "me");
+    }
+}
+
 /// A record that was handed on and is gone may come to light as it was: until a reading has shown that it does not, nobody makes the
 /// very same one. Whose it would be could not be determined.
 #[tokio::test]

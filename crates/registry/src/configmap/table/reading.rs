@@ -37,7 +37,8 @@ impl Table {
             let heard = right.owner != self.owner && self.hears(&right.owner);
             let firm = || self.foreign.values().any(|foreign| foreign.rights.get(&place).is_some_and(Right::is_firm));
             let taken = if right.kind == Kind::Own { firm() } else { self.is_taken(&place, &right.owner) };
-            match right.clone().settled(standing, heard, taken) {
+            let rivalled = right.kind == Kind::Own && right.only.is_some() && self.is_announced(&place, standing);
+            match right.clone().settled(standing, heard, taken, rivalled) {
                 None if right.lost && standing.is_none() => lost.push(place),
                 settled if settled.as_ref() != Some(&right) => self.set(&place, settled),
                 _ => {}
@@ -51,6 +52,13 @@ impl Table {
             self.set(place, None);
         }
         None
+    }
+
+    /// Whether an object of another owner speaks for a record as it stands, not confirmed, for another owner than us.
+    fn is_announced(&self, place: &ZoneRecord, standing: Option<Seal>) -> bool {
+        let other = |right: &&Right| right.kind != Kind::Noted && right.owner != self.owner && right.only.is_some();
+        let rights = self.foreign.values().filter_map(|foreign| foreign.rights.get(place));
+        rights.filter(other).any(|right| right.speaks(standing).is_some())
     }
 
     /// The entry of a record that stands.
