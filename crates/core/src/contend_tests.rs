@@ -336,6 +336,8 @@ fn a_name_and_type_has_one_kind_of_routing() {
     assert_eq!((wanted, reasons.len()), (vec!["app.example A".to_owned()], 2), "what is published stays of its kind");
     let (wanted, _) = decide(&all, &World::with("app.example A 192.0.2.9", Some("ingress/ns/c")));
     assert_eq!(wanted, ["app.example A (blue)", "app.example A (green)"], "the holder may change the kind");
+    let (wanted, _) = decide(&all, &World::with("app.example AAAA 2001:db8::1", Some("ingress/ns/a")));
+    assert_eq!(wanted, ["app.example A"], "who holds another type at the name keeps it, though the others are older");
     let both = [weighted("a", "blue", "app.example A 192.0.2.2"), simple("a", 9)].map(|endpoint| aged(9, endpoint));
     let (wanted, _) = decide(&both, &World::with("app.example A 192.0.2.1", Some("ingress/ns/a")));
     assert_eq!(wanted, ["app.example A"], "a holder that asks for both keeps what is published");

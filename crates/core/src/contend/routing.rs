@@ -11,7 +11,7 @@ use crate::endpoint::{Endpoint, ObjectRef};
 use crate::rtype::RecordType;
 
 /// Leaves the endpoints of one kind for each type: that which the holder of a published set asks for (of both kinds the published one),
-/// else that which is published, else that of the oldest object.
+/// else that which is published, else that of an object that changes the type of its own, else that of the oldest object.
 pub(super) fn keep_one_kind<'e>(
     endpoints: &[&'e Endpoint],
     scene: &dyn ContentionFacts,
@@ -43,9 +43,13 @@ fn home<'e>(rivals: &[&'e Endpoint], rtype: RecordType, scene: &dyn ContentionFa
     let holder = |e: &&&Endpoint| holders.contains(&e.origin.object);
     let alike = |e: &&&Endpoint| published.iter().any(|record| record.set.routing.kind() == e.extras.routing.kind());
     let age = |e: &&&Endpoint| (e.origin.created.unwrap_or(i64::MAX), e.origin.object.clone());
+    let replaced = RecordType::WRITABLE.into_iter().filter(|other| rtype.replaces(*other));
+    let replaced: Vec<_> = replaced.flat_map(|other| scene.published(other)).collect();
+    let elsewhere = |e: &&&Endpoint| replaced.iter().any(|record| record.is_held_by(e));
     let first = |of: &dyn Fn(&&&'e Endpoint) -> bool| rivals.iter().filter(of).min_by_key(age).copied();
     let keeps: &dyn Fn(&&&'e Endpoint) -> bool = &|e| holder(e) && alike(e);
-    first(keeps).or_else(|| first(&holder)).or_else(|| first(&alike)).or_else(|| first(&|_| true))
+    let held = || first(keeps).or_else(|| first(&holder)).or_else(|| first(&alike));
+    held().or_else(|| first(&elsewhere)).or_else(|| first(&|_| true))
 }
 
 fn lost(endpoint: &Endpoint, home: &Endpoint) -> Note {
