@@ -73,6 +73,8 @@ struct Inner {
     buried_labels: BTreeSet<String>,
     /// When an object came back to a name that it was proven to be gone from.
     risen: BTreeMap<(String, DnsName), Instant>,
+    /// When an object came back that was proven to be gone from all names.
+    risen_labels: BTreeMap<String, Instant>,
     feeds: Vec<Weak<Feed>>,
 }
 
@@ -108,6 +110,9 @@ impl Inner {
                 self.pending.entry((id, name.clone())).or_insert(now);
             }
             let everywhere = self.buried_labels.remove(&label(id));
+            if everywhere {
+                self.risen_labels.insert(label(id), now);
+            }
             for name in names_of(spec) {
                 let grave = (label(id), name.clone());
                 if self.buried.remove(&grave) || everywhere {
@@ -169,6 +174,7 @@ impl Cluster {
             pending: BTreeMap::new(),
             buried: BTreeSet::new(),
             buried_labels: BTreeSet::new(),
+            risen_labels: BTreeMap::new(),
             risen: BTreeMap::new(),
             feeds: Vec::new(),
         })))

@@ -207,7 +207,8 @@ impl Sight {
     pub(crate) fn was_buried(&self, name: &DnsName, resource: Option<&str>, time: Duration) -> bool {
         resource.is_some_and(|text| {
             let inner = self.cluster.lock();
-            inner.risen.get(&(text.to_owned(), name.clone())).is_some_and(|at| at.elapsed() < time)
+            let at = [inner.risen.get(&(text.to_owned(), name.clone())), inner.risen_labels.get(text)];
+            at.into_iter().flatten().any(|at| at.elapsed() < time)
         })
     }
 }

@@ -21,9 +21,13 @@ fn note<'a>(own: &mut Vec<(RData, Instant)>, members: impl Iterator<Item = &'a R
 
 impl Truth {
     /// Whether a write only takes back what the same daemon added lately: where a write needs several steps, a later one
-    /// may fail.
+    /// may fail. What stays there stays as it is.
     pub(super) fn takes_back(&self, step: &Judged<'_>) -> bool {
         let (stood, stands) = (members(step.stood), members(step.stands));
+        let ttl = |set: &RecordSet| set.ttl;
+        if step.stands.is_some_and(|stands| step.stood.map(ttl) != Some(stands.ttl)) {
+            return false;
+        }
         let own = self.added.get(&(step.daemon, step.key.clone()));
         let is_own = |data: &&RData| own.is_some_and(|own| own.iter().any(|(was, _)| was == *data));
         let mut gone = stood.iter().filter(|data| !stands.contains(data)).peekable();
