@@ -168,6 +168,8 @@ pub(crate) struct Truth {
     removed: HashMap<(usize, RecordKey), Vec<(RData, Instant)>>,
     /// When each daemon last changed something at a name.
     wrote: HashMap<(usize, usize, DnsName), Instant>,
+    /// And when the time before that.
+    wrote_before: HashMap<(usize, usize, DnsName), Instant>,
     /// Who changed a record last, and the serial of that.
     last: HashMap<(usize, RecordKey), (Author, u64)>,
     /// The serial of the last write of each record that a process was told the outcome of.
@@ -238,6 +240,7 @@ impl Truth {
             added: HashMap::new(),
             removed: HashMap::new(),
             wrote: HashMap::new(),
+            wrote_before: HashMap::new(),
             last: HashMap::new(),
             acked: HashMap::new(),
             unanswered: HashMap::new(),
@@ -329,7 +332,10 @@ impl Truth {
             self.touched.entry((zone, key.name.clone())).or_default().insert(author, content.serial);
             self.last.insert((zone, key.clone()), (author, content.serial));
             if let Author::Daemon(daemon) = author {
-                self.wrote.insert((daemon, zone, key.name.clone()), now);
+                let at = (daemon, zone, key.name.clone());
+                if let Some(former) = self.wrote.insert(at.clone(), now).filter(|former| *former < now) {
+                    self.wrote_before.insert(at, former);
+                }
             }
             removed.extend(content.sets.remove(key));
             if let Some(set) = to {

@@ -65,6 +65,16 @@ impl<'g> Action<'g> {
         }
     }
 
+    /// The record with other data than it has, if it comes or changes.
+    fn written(self) -> Option<&'g RecordSet> {
+        match self {
+            Self::Change(Step { change: Change::Update { from, to }, .. }) => {
+                (Seal::of(from) != Seal::of(to)).then_some(to)
+            }
+            other => other.created(),
+        }
+    }
+
     /// Whether the claim on a record that stays becomes ours.
     fn takes(self, me: &OwnerId) -> bool {
         matches!(self, Self::Claim(StoreStep { effect: StoreEffect::Assign { owner: Some(owner), .. }, .. }) if owner == me)
@@ -172,10 +182,10 @@ fn two_open(me: &OwnerId, action: Action<'_>, rights: &[Right]) -> Option<String
     other.then(|| format!("what became of an earlier write of {} is not known yet", to.key))
 }
 
-/// Why a record cannot be announced: an entry speaks for the very same one, of another owner or of one to whom it was handed. Whose it
-/// is could not be determined later.
+/// Why a record cannot be created, or changed to what it is to be: an entry speaks for the very same one, of another owner or of one to
+/// whom it was handed. Whose it is could not be determined later.
 fn same_announced(me: &OwnerId, action: Action<'_>, rights: &[Right]) -> Option<String> {
-    let to = action.created()?;
+    let to = action.written()?;
     let other = |right: &&Right| right.kind != Kind::Noted && right.owner != *me && right.only.is_some();
     let other = rights.iter().filter(other).find(|right| right.speaks(Some(Seal::of(to))).is_some())?;
     Some(format!("owner {} has announced {to} too, and no reading has shown yet what became of that", other.owner))

@@ -259,6 +259,13 @@ async fn two_owners_that_want_the_very_same_record_are_distinguished() {
     let ready = prepare(&registry, &zones, vec![create("a.org A 192.0.2.2")]).await.remove(0);
     assert!(ready.is_ok(), "another record is free");
     registry.commit(&zones.zone, &[ready.unwrap()], &[support::refusal()]).await.unwrap();
+    // Nor does another record become it.
+    let mut meanwhile = Zones::new(&[]);
+    carry(&registry, &mut meanwhile, vec![create("a.org A 192.0.2.2")]).await;
+    let change = vec![update("a.org A 192.0.2.2", line)];
+    let (_, dropped) = prepare(&registry, &meanwhile, change).await.remove(0).unwrap_err();
+    assert!(dropped.reason.contains("owner other has announced a.org"), "{}", dropped.reason);
+    carry(&registry, &mut meanwhile, vec![delete("a.org A 192.0.2.2")]).await;
     // Both announce it in the same moment, before either sees the other one's word: the claim of the one who makes it counts.
     let document = store.document("other-registry").unwrap();
     store.edit("other-registry", None);

@@ -275,8 +275,10 @@ impl Truth {
         let bare = stands.is_some() && !is_ours && (stood.is_none() || was_ours);
         // Whoever of our owner's processes wrote it: it is ours.
         let own = seized && self.is_of_our_owner(step);
+        let moves = || self.objects.as_ref().is_some_and(|objects| objects.moves_with_a_word(&self.label(zone), key));
         let unseen = bare
-            && (self.announced_unseen(daemon, zone, key)
+            && (stood == stands && moves()
+                || self.announced_unseen(daemon, zone, key)
                 || self.narrowed_by_another(daemon, zone, key)
                 || self.is_of_later(daemon, (zone, key.clone()))
                 || self.came_under_a_claim(step));

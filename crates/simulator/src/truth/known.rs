@@ -108,7 +108,9 @@ impl Truth {
     /// read that name by itself, it keeps what it knew, wrote and read.
     pub(super) fn told_by_listing(&self, daemon: usize, zone: usize, name: &DnsName) -> u64 {
         let name = (daemon, zone, name.clone());
-        let known = [self.wrote.get(&name), self.read_names.get(&name).map(|(_, at)| at)];
+        // The write that is judged has been noted already.
+        let wrote = [self.wrote.get(&name), self.wrote_before.get(&name)];
+        let known = [wrote[0], wrote[1], self.read_names.get(&name).map(|(_, at)| at)];
         let lately = |at: Instant, known: &Instant| at >= *known && *known + self.profile.lag + ANSWERED >= at;
         let keeps = |at: Instant| known.into_iter().flatten().any(|known| lately(at, known));
         let listings = self.listings.get(&(daemon, zone)).into_iter().flatten();

@@ -38,8 +38,9 @@ pub(crate) struct Objects {
     versions: u64,
     /// The newest version by which each author changed what an object says of a record.
     touched: HashMap<Place, BTreeMap<(String, Author), u64>>,
-    /// When somebody else than a daemon last changed what is said of any record.
+    /// When somebody else than a daemon last changed what is said of any record, and of each.
     changed_by_others: Option<Instant>,
+    spoken: HashMap<Place, Instant>,
     /// Every object that there ever was.
     names: BTreeSet<String>,
     /// The newest version of an object that a daemon has seen.
@@ -167,6 +168,7 @@ impl Objects {
                 self.wrote.insert((daemon, place.clone()), (self.versions, Instant::now()));
             } else {
                 self.changed_by_others = Some(Instant::now());
+                self.spoken.insert(place.clone(), Instant::now());
             }
             self.touched.entry(place).or_default().insert((name.to_owned(), author), self.versions);
         }

@@ -47,6 +47,13 @@ impl Objects {
         at.elapsed() <= AHEAD && self.touched.get(&place).into_iter().flatten().any(later)
     }
 
+    /// Whether somebody else than a daemon changed what is said of a record a moment ago, while entries lie in several objects: one of
+    /// them may have been on its way to another one, and what was said of it moves there with it.
+    pub(in crate::truth) fn moves_with_a_word(&self, zone: &str, key: &RecordKey) -> bool {
+        let spoken = self.spoken.get(&(zone.to_owned(), key.clone()));
+        self.rows.is_none() && self.all.len() > 1 && spoken.is_some_and(|at| at.elapsed() <= AHEAD)
+    }
+
     /// Whether one of these processes changed what is said of a record a moment ago.
     fn is_spoken_of_lately(&self, by: impl IntoIterator<Item = usize>, zone: &str, key: &RecordKey) -> bool {
         let place = (zone.to_owned(), key.clone());
