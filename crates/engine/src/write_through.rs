@@ -241,7 +241,7 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
     let default = worker.capability().ttl.default;
     let as_read = |set: &RecordSet| RecordSet { ttl: set.ttl.or(Some(default)), ..set.clone() };
     worker.handle.view_mut().write(group, Instant::now(), as_read);
-    worker.wake_others(group);
+    worker.wake_neighbours(group.changes().map(|change| &change.key().name));
     if let Some(since) = since {
         let histogram = worker.context.metrics.time_to_publish.get_or_create(&worker.label()).clone();
         histogram.observe(since.elapsed().as_secs_f64());

@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 use tokio::time::Instant;
 use tracing::{debug, info};
 use zonewright_core::capability::Audit;
-use zonewright_core::change::Group;
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::name::DnsName;
 use zonewright_core::provider::{Listing, Read};
 use zonewright_core::record::RecordKey;
 use zonewright_core::registry::ExternalChanges;
-use zonewright_core::rtype::RecordType;
 use zonewright_core::turn;
 use zonewright_core::view::Changed;
 
@@ -174,7 +172,7 @@ impl Worker {
         if audit && !changed.is_empty() {
             info!(zone = %self.handle.title, names = changed.len(), "the zone was changed by others");
             let names: Vec<DnsName> = changed.keys().cloned().collect();
-            self.wake_neighbours(&changed);
+            self.wake_neighbours(changed.keys());
             contested::note(self, changed);
             self.handle
                 .inbox
@@ -200,18 +198,19 @@ impl Worker {
         let (registry, zone) = (&self.instance.registry, &self.handle.zone);
         let names = changed.keys().flat_map(|name| registry.record_names(zone, name));
         self.handle.inbox.again(names.filter(|name| name.is_within(&zone.name)));
-        self.wake_neighbours(changed);
+        self.wake_neighbours(changed.keys());
     }
 
-    /// The same for what we wrote ourselves, in other zones: claims on the apex of one may stand in the zone above it, and give no right
-    /// there while the one below has none of its own.
-    pub(crate) fn wake_others(&self, group: &Group) {
+    /// These names have changed, by somebody or by a write of ours. Claims on the apex of another zone may stand in this one, and give no
+    /// right there while that zone has none of its own: where they changed, that apex is planned again. The other way round, so is the
+    /// name of our apex in the zones above.
+    pub(crate) fn wake_neighbours<'n>(&self, changed: impl Iterator<Item = &'n DnsName>) {
         let (instance, zone) = (&self.instance, &self.handle.zone);
         if instance.has_one_zone() {
             return;
         }
         let of = |name: &DnsName| instance.registry.record_names(zone, name).into_iter().chain([name.clone()]);
-        let names: BTreeSet<DnsName> = group.changes().flat_map(|change| of(&change.key().name)).collect();
+        let names: BTreeSet<DnsName> = changed.flat_map(of).collect();
         if names.contains(&zone.name) {
             self.wake_above();
         }
@@ -230,28 +229,6 @@ impl Worker {
             .filter(|handle| handle.zone.name != *apex && apex.is_within(&handle.zone.name))
         {
             handle.inbox.again([apex.clone()]);
-        }
-    }
-
-    /// Claims on the apex of another zone may stand in this one: where they changed, that apex is planned again. The other way
-    /// round, so is the name of our apex in the zones above.
-    fn wake_neighbours(&self, changed: &Changed) {
-        let registry = &self.instance.registry;
-        let ours = |rtype: &RecordType| {
-            let key = RecordKey::simple(self.handle.zone.name.clone(), *rtype);
-            registry.claim_names(&self.handle.zone, &key).iter().any(|name| changed.contains_key(name))
-        };
-        if changed.contains_key(&self.handle.zone.name) || self.context.config.managed.iter().any(ours) {
-            self.wake_above();
-        }
-        for handle in self.instance.zone_handles().iter().filter(|handle| handle.zone.key != self.handle.zone.key) {
-            let rests = |rtype: &RecordType| {
-                let key = RecordKey::simple(handle.zone.name.clone(), *rtype);
-                registry.claim_names(&handle.zone, &key).iter().any(|name| changed.contains_key(name))
-            };
-            if self.context.config.managed.iter().any(rests) {
-                handle.inbox.again([handle.zone.name.clone()]);
-            }
         }
     }
 
