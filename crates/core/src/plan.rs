@@ -242,7 +242,7 @@ pub fn plan(
         let (here, rest) = managed.into_iter().partition(|(set, _)| set.key.set_id.as_ref() == id);
         managed = rest;
         let wanted = placed.iter().copied().filter(|p| p.set.key.set_id.as_ref() == id).collect();
-        moving.extend(row(wanted, here, Some(id)).plan(&room, &mut out));
+        moving.extend(row(wanted, here, Some(id)).plan(&|set, ownership| room.moves(set, ownership), &mut out));
     }
     let whole = row(everything, Vec::new(), None);
     for (set, ownership) in &moving {

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::foreign_values::{beside, is_shared};
-use super::moved::Room;
 use super::{
     Adoptable, FOREIGN_VALUE_LABEL, FORMER_OWNER_LABEL, NamePlan, OWN_LABELS, POLICY_LABEL, Placed, PlanFacts,
     PlannedGroup, Policy, Rules, Skip, Why,
@@ -29,8 +28,12 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Plans all of it, but for what is returned: what goes only with something that comes under another identifier.
-    pub(super) fn plan(mut self, room: &Room<'_>, out: &mut NamePlan) -> Vec<(&'a RecordSet, Ownership)> {
+    /// Plans all of it, but for what is returned: what `waits` goes only with something that comes under another identifier.
+    pub(super) fn plan(
+        mut self,
+        waits: &dyn Fn(&RecordSet, &Ownership) -> bool,
+        out: &mut NamePlan,
+    ) -> Vec<(&'a RecordSet, Ownership)> {
         let waiting = self.keep_pending(out);
         self.leave_shared(out);
         let (mut creates, mut deletes, mut unmet) = (Vec::new(), Vec::new(), Vec::new());
@@ -51,7 +54,7 @@ impl<'a> Row<'a> {
         self.keep_unmet(unmet, waiting, (&mut creates, &mut deletes), out);
         let exclusive = |p: &Placed, d: &RecordSet| self.excludes(&p.set, d.key.rtype);
         let is_moved = |(set, ownership): &(&RecordSet, &Ownership)| {
-            room.moves(set, ownership) && !creates.iter().any(|placed| exclusive(placed, set))
+            waits(set, ownership) && !creates.iter().any(|placed| exclusive(placed, set))
         };
         let (moved, deletes): (Vec<_>, Vec<_>) = deletes.into_iter().partition(is_moved);
         let moved = moved.into_iter().map(|(set, ownership)| (set, ownership.clone())).collect();

@@ -15,7 +15,7 @@ use crate::names::{ADDRESSES, is_record};
 use crate::rules::Rule;
 
 /// The longest time from a plan to its last write: three attempts of a call, each until its deadline, and the pauses between.
-const ON_ITS_WAY: Duration = Duration::from_secs(200);
+pub(super) const ON_ITS_WAY: Duration = Duration::from_secs(200);
 
 impl Truth {
     /// The zone of the same instance that a record belongs to.

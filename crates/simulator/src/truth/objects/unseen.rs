@@ -7,6 +7,7 @@ use std::time::Duration;
 use zonewright_core::RecordKey;
 
 use super::Objects;
+use crate::truth::evidence::ON_ITS_WAY;
 use crate::truth::{Author, Truth};
 
 /// The longest time from an announcement to its write, where no call stands still: what is read before may be asked for again
@@ -34,7 +35,13 @@ impl Objects {
 
     /// Whether somebody else changed what is said of a record after the daemon announced a write of it, a moment ago, or it read
     /// of such a change only then: that write may be on its way, and demands nothing of what is kept here.
-    pub(in crate::truth) fn changed_since_announced(&self, daemon: usize, zone: &str, key: &RecordKey) -> bool {
+    pub(in crate::truth) fn changed_since_announced(
+        &self,
+        daemon: usize,
+        zone: &str,
+        key: &RecordKey,
+        ahead: Duration,
+    ) -> bool {
         let place = (zone.to_owned(), key.clone());
         let Some((own, at)) = self.wrote.get(&(daemon, place.clone())) else { return false };
         let read_later = |name: &String, at: &u64| {
@@ -44,7 +51,7 @@ impl Objects {
         let later = |((name, author), at): (&(String, Author), &u64)| {
             *author != Author::Daemon(daemon) && (at > own || read_later(name, at))
         };
-        at.elapsed() <= AHEAD && self.touched.get(&place).into_iter().flatten().any(later)
+        at.elapsed() <= ahead && self.touched.get(&place).into_iter().flatten().any(later)
     }
 
     /// Whether somebody else than a daemon changed what is said of a record a moment ago, while entries lie in several objects: one of
@@ -75,9 +82,13 @@ impl Truth {
         self.objects.as_ref().is_some_and(unseen)
     }
 
-    /// Whether a write was announced a moment ago, and somebody else changed what is said of the record since.
+    /// Whether a write was announced a moment ago, or before a call that stood still, and somebody else changed what is said of the record
+    /// since.
     pub(in crate::truth) fn announced_unseen(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
-        self.objects.as_ref().is_some_and(|objects| objects.changed_since_announced(daemon, &self.label(zone), key))
+        let stood_still = self.last_fault.is_some_and(|at| at.elapsed() <= ON_ITS_WAY);
+        let ahead = if stood_still { ON_ITS_WAY } else { AHEAD };
+        let unseen = |objects: &Objects| objects.changed_since_announced(daemon, &self.label(zone), key, ahead);
+        self.objects.as_ref().is_some_and(unseen)
     }
 
     /// Whether another process of the same owner narrowed the claim on a record, or announced a write of it, a moment ago: a change that
