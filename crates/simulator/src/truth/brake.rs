@@ -154,6 +154,8 @@ impl Truth {
         let ours = self.parties[daemon].owner.as_ref();
         let by_objects = move |key: &RecordKey| match self.right_by_objects(zone, key) {
             Some(Right::One { owner, .. }) => Some(&owner) == ours,
+            // What somebody said beside ours, unseen, is known to be disputed to nobody.
+            Some(Right::Several) => self.word_changed_unseen(daemon, zone, key),
             _ => false,
         };
         let counts = move |set: &&RecordSet| match ours {
