@@ -142,7 +142,7 @@ fn failed(failure: &Failure, at: usize, call: &Call, count: usize) -> Outcome {
         Delivery::Unknown => return Outcome::Unknown(error),
         Delivery::Refused => {}
     }
-    let guilty = named(&error.context).and_then(|named| call.whose(named));
+    let guilty = failure.code.as_deref().and_then(named).and_then(|named| call.whose(named));
     // The zone is gone for all of them.
     if count == 1 || guilty == Some(at) || guilty.is_none() && error.kind == ErrorKind::NotFound {
         return Outcome::refused(error);

@@ -76,9 +76,11 @@ pub(crate) fn explain(answer: &Answer) -> Option<AnswerExplanation> {
         Some(reason) => format!("{} ({reason})", said.join("; ")),
         None => said.join("; "),
     };
+    // The message is shortened for people, and a name may be longer than what is left of it.
+    let code = said.iter().find(|sentence| named(sentence).is_some()).map(|sentence| (*sentence).to_owned());
     // Room may be made meanwhile.
     let retry = (status == 403 && is(FULL)).then_some(Retry::Backoff);
-    Some(AnswerExplanation { message, kind, retry, ..AnswerExplanation::default() })
+    Some(AnswerExplanation { message, code, kind, retry })
 }
 
 /// Which set of a change a message names.
@@ -153,6 +155,16 @@ mod tests {
             assert_eq!(said.retry, (reason == "quotaExceeded").then_some(Retry::Backoff));
         }
         assert!(explain(&Answer::new(StatusCode::BAD_GATEWAY, HeaderMap::new(), "<html>")).is_none());
+    }
+
+    /// The text of an error is cut for people; which set it names is not read out of that.
+    #[test]
+    fn a_set_with_a_long_name_is_named() {
+        let name = format!("{}.", ["a".repeat(60), "b".repeat(60), "c".repeat(60), "d".repeat(60)].join("."));
+        let said = read(400, "invalid", &format!("'entity.change.additions[{name}][A]' is invalid"));
+        let expected = Named::Addition(SetReference::Of(&name, "A"));
+        assert_eq!(said.code.as_deref().and_then(named), Some(expected));
+        assert_eq!(read(503, "backendError", "Backend Error").code, None);
     }
 
     #[test]
