@@ -315,7 +315,7 @@ impl Truth {
     }
 
     fn touch(&mut self, author: Author, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
-        self.changes.push_back((author, Instant::now()));
+        self.changes.extend(changes.iter().map(|_| (author, Instant::now())));
         let profile_lags = !self.profile.lag.is_zero();
         let lag = self.profile.lag;
         let content = &mut self.zones[zone];
