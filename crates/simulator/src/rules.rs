@@ -47,7 +47,7 @@ rules! {
     Brake 24_000 "the brake holds",
     BrakePercent 250 "the brake's percentage holds",
     BrakeProcess 400 "the brake over all zones holds",
-    OwnerFloor 650 "an owner is not left without anything",
+    OwnerFloor 500 "an owner is not left without anything",
     State 1_200 "nothing counted is deleted without the state",
     StateKept 100_000 "a state that could not be read is not written over",
     AllSeen 1_200 "nothing counted is deleted before every zone was tried",
