@@ -229,8 +229,9 @@ pub fn plan(
         in_set::keep_places(&mut whole, &mut out);
         (placed, managed) = (whole.placed, whole.published);
     }
-    let everything = placed.clone();
-    let room = if rules.one_kind { moved::Room::of(&placed, &managed) } else { moved::Room::default() };
+    // Elsewhere nothing waits for what comes under another identifier.
+    let everything = if rules.one_kind { placed.clone() } else { Vec::new() };
+    let room = moved::Room::of(&everything, &managed);
     if rules.one_kind {
         (placed, managed) = routing::exchange(row(placed, managed, None), &mut out);
     }
@@ -244,9 +245,11 @@ pub fn plan(
         let wanted = placed.iter().copied().filter(|p| p.set.key.set_id.as_ref() == id).collect();
         moving.extend(row(wanted, here, Some(id)).plan(&|set, ownership| room.moves(set, ownership), &mut out));
     }
-    let whole = row(everything, Vec::new(), None);
-    for (set, ownership) in &moving {
-        whole.move_away(set, ownership, &mut out);
+    if !moving.is_empty() {
+        let whole = row(everything, Vec::new(), None);
+        for (set, ownership) in &moving {
+            whole.move_away(set, ownership, &mut out);
+        }
     }
     out
 }

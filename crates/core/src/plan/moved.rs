@@ -11,7 +11,7 @@ use crate::claim::Ownership;
 use crate::record::{RecordKey, RecordSet};
 
 /// What an object asks for at a name, under any identifier, and does not have yet; and what it has.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Room<'a> {
     missing: Vec<&'a Placed>,
     standing: Vec<&'a Placed>,

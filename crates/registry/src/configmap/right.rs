@@ -108,6 +108,11 @@ impl Right {
         counts.then_some((&self.resource, &self.labels))
     }
 
+    /// Whether it announces a record that stands as `standing`, not confirmed, for another owner than `me`.
+    pub(super) fn rivals(&self, me: &OwnerId, standing: Option<Seal>) -> bool {
+        self.kind != Kind::Noted && self.owner != *me && self.only.is_some() && self.speaks(standing).is_some()
+    }
+
     /// Whether it gives the record to the same owner, for the same resource.
     pub(super) fn says_as(&self, other: &Self) -> bool {
         self.kind == other.kind && self.owner == other.owner && self.resource == other.resource

@@ -186,8 +186,7 @@ fn two_open(me: &OwnerId, action: Action<'_>, rights: &[Right]) -> Option<String
 /// whom it was handed. Whose it is could not be determined later.
 fn same_announced(me: &OwnerId, action: Action<'_>, rights: &[Right]) -> Option<String> {
     let to = action.written()?;
-    let other = |right: &&Right| right.kind != Kind::Noted && right.owner != *me && right.only.is_some();
-    let other = rights.iter().filter(other).find(|right| right.speaks(Some(Seal::of(to))).is_some())?;
+    let other = rights.iter().find(|right| right.rivals(me, Some(Seal::of(to))))?;
     Some(format!("owner {} has announced {to} too, and no reading has shown yet what became of that", other.owner))
 }
 

@@ -56,9 +56,8 @@ impl Table {
 
     /// Whether an object of another owner speaks for a record as it stands, not confirmed, for another owner than us.
     fn is_announced(&self, place: &ZoneRecord, standing: Option<Seal>) -> bool {
-        let other = |right: &&Right| right.kind != Kind::Noted && right.owner != self.owner && right.only.is_some();
-        let rights = self.foreign.values().filter_map(|foreign| foreign.rights.get(place));
-        rights.filter(other).any(|right| right.speaks(standing).is_some())
+        let mut rights = self.foreign.values().filter_map(|foreign| foreign.rights.get(place));
+        rights.any(|right| right.rivals(&self.owner, standing))
     }
 
     /// The entry of a record that stands.
