@@ -86,6 +86,16 @@ pub(crate) enum Right {
     Several,
 }
 
+impl Right {
+    /// The object that it was claimed for.
+    pub(crate) fn resource(&self) -> Option<&str> {
+        match self {
+            Self::One { resource, .. } => resource.as_deref(),
+            _ => None,
+        }
+    }
+}
+
 /// What a daemon is, as far as its writes are judged.
 #[derive(Debug, Clone)]
 pub(crate) struct Party {

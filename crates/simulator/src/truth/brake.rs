@@ -22,8 +22,9 @@ const PROCESS: usize = usize::MAX;
 /// What was approved of one delete: it covers that record, with that content and that right, once.
 #[derive(Debug)]
 struct Approved {
-    data: RecordData,
-    /// `None` where the claim had been changed unseen: what was shown is what the daemon knew of it, and the judge does not know that.
+    /// `None` where the record, or its claim, had been changed unseen: what was shown is what the daemon knew of it, and the judge does not
+    /// know that.
+    data: Option<RecordData>,
     right: Option<Right>,
     /// How often each kind had come into doubt then.
     doubts: [u64; 2],
@@ -94,7 +95,8 @@ impl Ledger {
     fn spend(&mut self, delete: &Counted, now: Timestamp) -> bool {
         let fits = |approved: &Approved| {
             let same_right = approved.right.as_ref().is_none_or(|right| *right == delete.right);
-            approved.until > now && approved.data == delete.stood.data && same_right
+            let same_data = approved.data.as_ref().is_none_or(|data| *data == delete.stood.data);
+            approved.until > now && same_data && same_right
         };
         let covered = self.approved.get(&delete.stood.key).is_some_and(|given| given.iter().any(fits));
         if covered {
@@ -302,10 +304,10 @@ impl Truth {
     pub(super) fn accepts_doubt(&self, step: &Judged<'_>, right: &Right, sight: &Sight, label: Option<&str>) -> bool {
         let approved = self.ledgers.get(&(step.daemon, step.zone)).and_then(|ledger| ledger.approved.get(step.key));
         approved.into_iter().flatten().any(|approved| {
-            let data = step.stood.map(|set| &set.data);
+            let same_data = approved.data.as_ref().is_none_or(|data| step.stood.is_some_and(|set| set.data == *data));
             let same = sight.is_same_doubt(label, approved.doubts);
             let same_right = approved.right.as_ref().is_none_or(|given| given == right);
-            same && same_right && Some(&approved.data) == data
+            same && same_right && same_data
         })
     }
 
@@ -321,7 +323,7 @@ impl Truth {
         let zone = self.zones.iter().position(|content| content.zone.key.to_string() == zone).unwrap_or(0);
         for key in keys {
             let Some(set) = self.zones[zone].sets.get(&key) else { continue };
-            let data = set.data.clone();
+            let data = Some(set.data.clone()).filter(|_| !self.changed_since_listed(daemon, zone, &key.name));
             let right = Some(self.right(zone, &key)).filter(|_| !self.word_changed_unseen(daemon, zone, &key));
             let ledger = self.ledgers.entry((daemon, zone)).or_default();
             ledger.spent.remove(&key);

@@ -23,10 +23,7 @@ impl Truth {
         (created, used): (&BTreeSet<RecordKey>, &mut BTreeSet<RecordKey>),
         sight: &Sight,
     ) -> bool {
-        let label = match right {
-            Right::One { resource, .. } => resource.as_deref(),
-            _ => None,
-        };
+        let label = right.resource();
         if self.is_replaced(step, label, (created, used), sight) || sight.is_buried(&step.key.name, label) {
             return false;
         }
@@ -56,11 +53,9 @@ impl Truth {
             other != key && rows.takes_place(other, key) && (addresses(other) || rows.other_kind(other, key))
         };
         let mut fits = |truth: &mut Self, other: &RecordKey| {
-            let by = match truth.right(step.zone, other) {
-                Right::One { resource, .. } => resource,
-                _ => None,
-            };
-            let same = label.is_none() || by.is_none() || by.as_deref() == label;
+            let right = truth.right(step.zone, other);
+            let by = right.resource();
+            let same = label.is_none() || by.is_none() || by == label;
             let own = same || truth.comes_for(step.zone, other, label, sight);
             other.rtype.excludes(key.rtype) || own || rows.other_kind(other, key) && used.insert(other.clone())
         };

@@ -72,16 +72,14 @@ impl Truth {
         }
     }
 
-    /// Who holds a record beside the one that goes, or held that one.
+    /// Who holds a record beside the one that goes, or held that one, or another one that goes with it.
     fn holders(&mut self, step: &Judged<'_>, label: Option<&str>) -> BTreeSet<String> {
         let rows = self.rows();
         let standing = self.zones[step.zone].sets.keys().filter(|key| rows.same(key, step.key) && is_record(key));
         let standing: Vec<RecordKey> = standing.cloned().collect();
-        let of = |key: &RecordKey| match self.right(step.zone, key) {
-            Right::One { resource, .. } => resource,
-            _ => None,
-        };
-        standing.iter().filter_map(of).chain(label.map(str::to_owned)).collect()
+        let of = |key: &RecordKey| self.right(step.zone, key).resource().map(str::to_owned);
+        let gone = step.held.iter().filter(|(key, _)| rows.same(key, step.key)).map(|(_, label)| label.clone());
+        standing.iter().filter_map(of).chain(gone).chain(label.map(str::to_owned)).collect()
     }
 
     pub(super) fn judge_evidence(&mut self, step: &Judged<'_>, right: &Right, sight: &Sight, replaced: bool) {
@@ -89,10 +87,7 @@ impl Truth {
         if step.stands.is_some_and(|stands| stands.data.contains(&stood.data)) {
             return;
         }
-        let label = match right {
-            Right::One { resource, .. } => resource.as_deref(),
-            _ => None,
-        };
+        let label = right.resource();
         let here = self.home(step) == step.zone;
         let asks = if here { sight.asks_beside(step.key) } else { Vec::new() };
         // Where a view only looks empty, an approval accepts that, for what it showed.

@@ -28,13 +28,15 @@ pub(crate) struct Judged<'a> {
     pub(super) is_ours: bool,
     /// Whether the daemon took it for a new record.
     creates: bool,
+    /// The objects that held the records of this call before it.
+    pub(super) held: &'a [(RecordKey, String)],
 }
 
 impl<'a> Judged<'a> {
     /// A record that stays as it is while the right to it changes.
     pub(super) fn still(daemon: usize, zone: usize, set: &'a RecordSet, was_ours: bool, is_ours: bool) -> Self {
         let (stood, stands) = (Some(set), Some(set));
-        Self { daemon, zone, key: &set.key, stood, stands, was_ours, is_ours, creates: false }
+        Self { daemon, zone, key: &set.key, stood, stands, was_ours, is_ours, creates: false, held: &[] }
     }
 }
 
@@ -75,6 +77,12 @@ impl Truth {
         let before: Vec<_> =
             concerned.iter().map(|(z, key)| (self.standing(*z, key), self.is_of(daemon, *z, key))).collect();
         let rights: Vec<Right> = concerned.iter().map(|(z, key)| self.right(*z, key)).collect();
+        let held: Vec<(RecordKey, String)> = concerned
+            .iter()
+            .zip(&rights)
+            .filter(|((at, _), _)| *at == zone)
+            .filter_map(|((_, key), right)| Some((key.clone(), right.resource()?.to_owned())))
+            .collect();
         // What was passed over in a listing because of an earlier write is asked before this one is noted.
         let crossed: BTreeSet<(usize, RecordKey)> =
             concerned.iter().filter(|(z, key)| self.changed_since_listed(daemon, *z, &key.name)).cloned().collect();
@@ -94,6 +102,7 @@ impl Truth {
                 was_ours: *was_ours,
                 is_ours,
                 creates: created.contains(key),
+                held: &held,
             };
             let other = || sight.asks_for_another_type(key, self.patience());
             let replaced = replaced(sight.rows, key, changes) || self.profile.staged && other();

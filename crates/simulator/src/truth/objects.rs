@@ -3,6 +3,7 @@
 //! In: the text of an object, as somebody writes it. Out: by what right a record stands: by the statement of its owner's own object.
 
 mod by_hand;
+mod right;
 mod unseen;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -12,7 +13,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use zonewright_core::capability::CreateMode;
 use zonewright_core::documents::Document;
-use zonewright_core::{RecordKey, RecordSet, intent};
+use zonewright_core::{RecordKey, RecordSet};
 
 use super::judge::Judged;
 use super::rows::{self, Named};
@@ -184,33 +185,6 @@ impl Objects {
             self.read.insert((daemon, name.to_owned()), self.versions);
         }
         self.versions
-    }
-
-    /// By what right a record stands that is as `standing`.
-    pub(super) fn right(&self, zone: &str, key: &RecordKey, standing: Option<&RecordSet>) -> Right {
-        let place = (zone.to_owned(), key.clone());
-        let digest = standing.map(intent::digest);
-        // What an object notes of others' records keeps its own daemon away, and gives nobody a right.
-        let counts = |object: &Object, word: &Word| object.holder() == Some(&word.owner) || word.given;
-        let words: Vec<&Word> = self
-            .all
-            .values()
-            .filter_map(|object| object.words.get(&place).filter(|word| counts(object, word)))
-            .collect();
-        // What is confirmed counts before what is only announced.
-        let firm = words.iter().any(|word| word.is_firm());
-        let words = words.into_iter().filter(|word| !firm || word.is_firm() || word.given);
-        let found: Vec<Right> = words.filter_map(|word| word.says(digest.as_deref())).collect();
-        let owner = |right: &Right| match right {
-            Right::One { owner, .. } => Some(owner.clone()),
-            _ => None,
-        };
-        let owners: BTreeSet<String> = found.iter().filter_map(owner).collect();
-        match (owners.len(), found.into_iter().next()) {
-            (1, Some(first)) => first,
-            (0, _) => Right::Nobody,
-            _ => Right::Several,
-        }
     }
 }
 
