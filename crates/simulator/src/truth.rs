@@ -110,6 +110,8 @@ pub(crate) struct Party {
     pub(crate) grace: Duration,
     /// The names that it may touch at all.
     pub(crate) filter: DomainFilter,
+    /// Whether it may not touch all of them.
+    pub(crate) narrow: bool,
 }
 
 /// Everything.

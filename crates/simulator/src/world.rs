@@ -74,6 +74,7 @@ impl World {
             brake: setup.brake,
             grace: setup.grace,
             filter: DomainFilter::default(),
+            narrow: false,
         };
         let parties = setup.daemons.iter().map(party).collect();
         let mut truth =

@@ -11,7 +11,7 @@ use zonewright_core::guard::Brake;
 use zonewright_core::{RecordData, RecordKey, RecordSet, RecordType};
 
 use super::judge::Judged;
-use super::{Author, Right, Truth, is_text_of};
+use super::{Author, Party, Right, Truth, is_text_of};
 use crate::cluster::Sight;
 use crate::names::is_record;
 use crate::rules::Rule;
@@ -151,7 +151,7 @@ impl Truth {
         self.owned(daemon, zone).count()
     }
 
-    /// The claims or records of a daemon's owner, one for each record.
+    /// The claims or records of a daemon's owner, one for each record that it may touch by its flags.
     fn owned(&self, daemon: usize, zone: usize) -> impl Iterator<Item = &RecordSet> {
         let ours = self.parties[daemon].owner.as_ref();
         let by_objects = move |key: &RecordKey| match self.right_by_objects(zone, key) {
@@ -160,10 +160,12 @@ impl Truth {
             Some(Right::Several) => self.word_changed_unseen(daemon, zone, key),
             _ => false,
         };
+        let Party { narrow, filter, .. } = &self.parties[daemon];
+        let inside = move |set: &&RecordSet| !*narrow || filter.matches(&set.key.name);
         let counts = move |set: &&RecordSet| match ours {
             Some(_) if self.objects.is_some() => is_record(&set.key) && by_objects(&set.key),
             // While claims move, a record has two, and where an old one is left beside today's.
-            Some(_) if self.affixes.len() > 1 || self.aged => {
+            Some(_) if self.affixes.len() > 1 || self.aged || *narrow => {
                 is_record(&set.key) && self.has_text_of(ours, zone, &set.key)
             }
             Some(_) if set.key.rtype != RecordType::Txt => false,
@@ -172,7 +174,7 @@ impl Truth {
             None => is_record(&set.key) && !self.changed_unseen(daemon, zone, &set.key.name),
         };
         // Each record has one claim, and counting those is quick in a large zone.
-        self.zones[zone].sets.values().filter(counts)
+        self.zones[zone].sets.values().filter(inside).filter(counts)
     }
 
     fn has_text_of(&self, owner: Option<&String>, zone: usize, key: &RecordKey) -> bool {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use zonewright_core::{RData, RecordData, RecordSet};
 
-use super::Truth;
 use super::judge::{Judged, members};
+use super::{Author, Truth};
 
 /// How long it is remembered what a daemon added or took away.
 pub(super) const LATELY: Duration = Duration::from_mins(2);
@@ -46,6 +46,14 @@ impl Truth {
         };
         let stood = members(step.stood);
         (self.profile.staged || self.objects.is_some()) && !stood.is_empty() && stood.iter().all(of_owner)
+    }
+
+    /// Whether a listing left out a record that processes of the daemon's owner wrote last, so that it is to be made anew.
+    pub(super) fn looks_gone(&self, step: &Judged<'_>) -> bool {
+        let owner = &self.parties[step.daemon].owner;
+        let last = self.last.get(&(step.zone, step.key.clone()));
+        let ours = last.is_some_and(|(by, _)| matches!(by, Author::Daemon(who) if self.parties[*who].owner == *owner));
+        ours && self.left_out.contains(&(step.daemon, step.zone, step.key.name.clone()))
     }
 
     /// Whether several processes write under this owner where nothing holds a write together, or a row does not tell which of

@@ -320,11 +320,11 @@ impl Truth {
     }
 
     /// Whether an announcement in the very words of a record that the owner's processes wrote lately made it theirs again,
-    /// or one that was `excused` did, or either is taken back.
+    /// or of one that its last listing left out, or one that was `excused` did, or either is taken back.
     fn is_borrowed(&mut self, step: &Judged<'_>, excused: bool) -> bool {
         let Some(owner) = self.parties[step.daemon].owner.clone() else { return false };
         let at = (owner, (self.label(step.zone), step.key.clone()));
-        let own = excused || self.is_of_our_owner(step);
+        let own = excused || self.is_of_our_owner(step) || self.looks_gone(step);
         let Some(objects) = &mut self.objects else { return false };
         if step.is_ours { own && objects.borrowed.insert(at) } else { objects.borrowed.remove(&at) }
     }

@@ -245,6 +245,7 @@ impl World {
                 party.may_delete = flags.policy == Policy::Sync;
                 party.may_update = flags.policy != Policy::CreateOnly;
                 party.filter = filter(flags);
+                party.narrow = flags.narrow;
             }
             self.start(other).await;
         }
