@@ -35,8 +35,8 @@ struct Approved {
 /// What the brake must have seen of one daemon and zone, or of a daemon and all its zones.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    /// Counted deletes: when by the daemon's own clock, and when by ours.
-    deletes: VecDeque<(Timestamp, Instant)>,
+    /// Counted deletes: when by the daemon's own clock, when by ours, and of what.
+    deletes: VecDeque<(Timestamp, Instant, RecordKey)>,
     /// How many records the daemon's owner had, and when, by both clocks.
     peaks: VecDeque<(Timestamp, Instant, usize)>,
     /// The same without what stood only in the midst of a round: a process that replaces records one by one, the new ones first,
@@ -63,7 +63,7 @@ impl Ledger {
     /// now.
     pub(super) fn taken_over(&mut self, brake: &Brake, now: Timestamp) {
         self.trim(brake, now);
-        self.deletes.iter_mut().for_each(|(at, _)| *at = (*at).min(now));
+        self.deletes.iter_mut().for_each(|(at, ..)| *at = (*at).min(now));
         self.peaks.iter_mut().chain(&mut self.firm).for_each(|(at, ..)| *at = (*at).min(now));
     }
 
@@ -71,7 +71,7 @@ impl Ledger {
     /// them young again.
     fn trim(&mut self, brake: &Brake, now: Timestamp) {
         let within = |at: Timestamp, when: Instant| at.plus(brake.window) > now && when.elapsed() < brake.window;
-        self.deletes.retain(|(at, when)| within(*at, *when));
+        self.deletes.retain(|(at, when, _)| within(*at, *when));
         self.peaks.retain(|(at, when, _)| within(*at, *when));
         self.firm.retain(|(at, when, _)| within(*at, *when));
     }
@@ -213,7 +213,7 @@ impl Truth {
         let keys: Vec<String> = uncovered.iter().map(|delete| delete.stood.key.to_string()).collect();
         let keys = keys.join(", ");
         for place in [zone, PROCESS] {
-            self.judge_number(daemon, place, uncovered.len(), beyond, now, &keys);
+            self.judge_number(daemon, place, &uncovered, beyond, now);
             self.judge_floor(daemon, (zone, place), beyond, &keys);
         }
     }
@@ -239,11 +239,21 @@ impl Truth {
         }
     }
 
-    /// Whether `count` more deletes keep to the number that may go.
-    fn judge_number(&mut self, daemon: usize, place: usize, count: usize, beyond: bool, now: Timestamp, keys: &str) {
+    /// A daemon put back what it had deleted in the same course: that was no delete.
+    pub(super) fn undelete(&mut self, daemon: usize, zone: usize, key: &RecordKey) {
+        for place in [zone, PROCESS] {
+            let deletes = self.ledgers.get_mut(&(daemon, place)).map(|ledger| &mut ledger.deletes);
+            let last = deletes.and_then(|deletes| Some((deletes.iter().rposition(|(.., gone)| gone == key)?, deletes)));
+            let Some((at, deletes)) = last else { return };
+            deletes.remove(at);
+        }
+    }
+
+    /// Whether these deletes keep to the number that may go.
+    fn judge_number(&mut self, daemon: usize, place: usize, gone: &[&Counted], beyond: bool, now: Timestamp) {
         let brake = self.parties[daemon].brake;
         let ledger = self.ledgers.entry((daemon, place)).or_default();
-        ledger.deletes.extend(std::iter::repeat_n((now, Instant::now()), count));
+        ledger.deletes.extend(gone.iter().map(|delete| (now, Instant::now(), delete.stood.key.clone())));
         ledger.trim(&brake, now);
         let (done, peak) = (ledger.deletes.len(), ledger.peak());
         // A view may be behind by what others took away.
@@ -265,6 +275,8 @@ impl Truth {
         }
         if done > limit {
             let rule = if beyond { Rule::Approval } else { rule };
+            let keys: Vec<String> = gone.iter().map(|delete| delete.stood.key.to_string()).collect();
+            let keys = keys.join(", ");
             let text = format!(
                 "daemon {daemon}: {done} deletes of {scope} within the window, at most {limit} may go; last {keys}"
             );

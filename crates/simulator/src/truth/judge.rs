@@ -117,6 +117,9 @@ impl Truth {
                 self.shown_gone.remove(&(daemon, (*z, key.clone())));
                 self.note_fulfilled(daemon, *z, key);
             }
+            if self.puts_back(&step) {
+                self.undelete(daemon, *z, key);
+            }
             let back = self.takes_back(&step);
             self.note_members(&step);
             if back {
