@@ -206,7 +206,11 @@ impl Table {
         let mut elsewhere = self.shards.values().filter(elsewhere).filter_map(|shard| shard.rights.get(place));
         let at_home = self.shards.get(&self.home(place)).and_then(|shard| shard.rights.get(place));
         let Some(at_home) = at_home else { return elsewhere.next() };
-        let marked = |right: &&Right| right.kind == Kind::Noted && !self.hears(&right.owner);
+        let marked = |right: &&Right| match right.kind {
+            Kind::Noted => !self.hears(&right.owner),
+            Kind::Given => right.owner != self.owner,
+            Kind::Own => false,
+        };
         elsewhere.find(marked).or(Some(at_home))
     }
 
@@ -240,6 +244,11 @@ impl Table {
     pub(super) fn is_marked(&self, entry: &Entry) -> bool {
         let owner = OwnerId::new(&entry.owner).filter(|owner| *owner != self.owner && !entry.given);
         owner.is_some_and(|owner| !self.hears(&owner))
+    }
+
+    /// Whether an entry in our object keeps us out of its record: another writer handed that to another owner, or gave it away by hand.
+    pub(super) fn keeps_out(&self, entry: &Entry) -> bool {
+        entry.given && entry.owner != self.owner.as_str() || self.is_marked(entry)
     }
 
     /// Whether an entry of one of our objects says `expected` of our right to its record.

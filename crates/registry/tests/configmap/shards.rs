@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::Value;
-use zonewright_core::Result;
 use zonewright_core::claim::Ownership;
 use zonewright_core::documents::{Document, DocumentStore, Listed, Version};
 use zonewright_core::registry::{ClaimStore as _, OwnershipChange, Registry};
 use zonewright_core::testing::documents::{Fault, MemoryDocuments};
+use zonewright_core::{Result, intent};
 use zonewright_registry::configmap::ConfigMapRegistry;
 
 use crate::support::{
@@ -90,11 +90,11 @@ async fn a_split_that_is_cut_off_loses_no_claim() {
     assert!(cuts > 20, "the split was cut off {cuts} times");
 }
 
-/// Somebody gives a record that the first object still lists, or all of them, to another owner, or to nobody, beside any write of a split,
-/// which may go on with what one left behind that was cut off: none of them is ours any more, and nothing else is lost.
+/// Somebody gives a record that the first object still lists, or all of them, to another owner, or to nobody, or hands it over, beside any write
+/// of a split, which may go on with what one left behind that was cut off: none of them is ours any more, and nothing else is lost.
 #[tokio::test]
 async fn what_a_person_says_during_a_split_is_not_lost() {
-    for owner in ["other", ""] {
+    for owner in ["other", HANDED, ""] {
         for (which, at) in ["", "-3.", "-4.", "-5."].into_iter().flat_map(|which| (0..8).map(move |at| (which, at))) {
             said_during_a_split(owner, which, None, Some(at)).await;
         }
@@ -109,7 +109,9 @@ async fn what_a_person_says_during_a_split_is_not_lost() {
 #[tokio::test]
 async fn what_a_person_says_of_a_split_that_was_cut_off_is_not_lost() {
     for cut in 0..12 {
-        said_during_a_split("other", "", Some(cut), None).await;
+        for owner in ["other", HANDED] {
+            said_during_a_split(owner, "", Some(cut), None).await;
+        }
     }
 }
 
@@ -188,6 +190,9 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
+/// Another owner, to whom `zonewright transfer` hands records as they stand.
+const HANDED: &str = "heir";
+
 /// A person who edits the first object once, beside one of the writes to the store.
 struct Hand {
     store: Arc<MemoryDocuments>,
@@ -215,6 +220,11 @@ impl Hand {
                 for record in &mut listed {
                     if record["owner"] == "me" && text(&record["dnsname"]).contains(self.which) {
                         record["owner"] = self.owner.into();
+                        if self.owner == HANDED {
+                            let stands = set(&format!("{} A 192.0.2.1", text(&record["dnsname"])));
+                            record["intent"] = intent::digest(&stands).into();
+                            record["given"] = true.into();
+                        }
                         given.insert(text(&record["dnsname"]));
                     }
                 }

@@ -124,11 +124,17 @@ impl Truth {
     /// owner's, or nobody's.
     pub(crate) fn order_object(&mut self, daemon: usize, name: &str, document: Option<Document>) -> u64 {
         let standing = self.spoken_of(name, document.as_ref());
+        let ours = self.parties[daemon].owner.clone();
+        // Its owner's objects may say two things of a record while they are split.
+        let own = |zone: usize, key: &RecordKey| {
+            let place = (self.label(zone), key.clone());
+            self.objects.as_ref().is_some_and(|objects| objects.speaks_alone(ours.as_ref(), &place))
+        };
+        let own: Vec<bool> = standing.iter().map(|(zone, set)| own(*zone, &set.key)).collect();
         let before: Vec<Right> = standing.iter().map(|(zone, set)| self.right(*zone, &set.key)).collect();
         let version = self.put_by_hand(name, document);
         self.note_words_left(&standing);
-        let ours = self.parties[daemon].owner.clone();
-        for ((zone, set), before) in standing.iter().zip(before) {
+        for (((zone, set), before), own) in standing.iter().zip(before).zip(own) {
             let after = self.right(*zone, &set.key);
             if before == after {
                 continue;
@@ -136,7 +142,7 @@ impl Truth {
             let fair = match &before {
                 Right::Nobody => matches!(&after, Right::One { owner, .. } if Some(owner) == ours.as_ref()),
                 Right::One { owner, .. } => Some(owner) == ours.as_ref(),
-                Right::Several => false,
+                Right::Several => own,
             };
             self.verdicts.note(Rule::Command, true);
             if !fair {

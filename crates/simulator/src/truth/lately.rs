@@ -21,17 +21,24 @@ fn note<'a>(own: &mut Vec<(RData, Instant)>, members: impl Iterator<Item = &'a R
 
 impl Truth {
     /// Whether a write only takes back what the same daemon added lately: where a write needs several steps, a later one
-    /// may fail. What stays there stays as it is.
+    /// may fail. What stays there stays as it is, and nothing comes but what it took away in the same course.
     pub(super) fn takes_back(&self, step: &Judged<'_>) -> bool {
         let (stood, stands) = (members(step.stood), members(step.stands));
         let ttl = |set: &RecordSet| set.ttl;
         if step.stands.is_some_and(|stands| step.stood.map(ttl) != Some(stands.ttl)) {
             return false;
         }
-        let own = self.added.get(&(step.daemon, step.key.clone()));
-        let is_own = |data: &&RData| own.is_some_and(|own| own.iter().any(|(was, _)| was == *data));
+        let at = (step.daemon, step.key.clone());
+        let (added, removed) = (self.added.get(&at), self.removed.get(&at));
+        let is_among = |own: Option<&Vec<(RData, Instant)>>, data: &RData| {
+            own.is_some_and(|own| own.iter().any(|(was, _)| was == data))
+        };
         let mut gone = stood.iter().filter(|data| !stands.contains(data)).peekable();
-        self.profile.staged && gone.peek().is_some() && gone.all(|data| is_own(&data))
+        let mut came = stands.iter().filter(|data| !stood.contains(data));
+        self.profile.staged
+            && gone.peek().is_some()
+            && gone.all(|data| is_among(added, data))
+            && came.all(|data| is_among(removed, data))
     }
 
     /// Whether processes under the daemon's owner wrote lately all that stood there: where a write needs several steps, one of

@@ -73,7 +73,7 @@ impl Keeper {
             copied.clear();
             for (place, entry) in moved {
                 let is_copy = |stands: &Entry| known.get(place).is_some_and(|copies| copies.contains(stands));
-                let yields = |stands: &Entry| stands == entry || is_copy(stands) || table.is_marked(entry);
+                let yields = |stands: &Entry| stands == entry || is_copy(stands) || table.keeps_out(entry);
                 if entries.get(place).is_none_or(yields) {
                     entries.insert(place.clone(), entry.clone());
                     copied.insert(place.clone(), entry.clone());

@@ -15,6 +15,12 @@ impl Objects {
         words.any(|word| word.owner != *owner && !word.given && !heard(&word.owner))
     }
 
+    /// Whether nobody's objects but an owner's speak of a record.
+    pub(in crate::truth) fn speaks_alone(&self, owner: Option<&String>, place: &Place) -> bool {
+        let mut speaking = self.all.values().filter(|object| object.words.contains_key(place));
+        speaking.all(|object| object.holder() == owner)
+    }
+
     /// By what right a record stands that is as `standing`.
     pub(super) fn right(&self, zone: &str, key: &RecordKey, standing: Option<&RecordSet>) -> Right {
         let place = (zone.to_owned(), key.clone());
