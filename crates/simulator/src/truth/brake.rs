@@ -160,6 +160,7 @@ impl Truth {
             Some(Right::Several) => self.word_changed_unseen(daemon, zone, key),
             _ => false,
         };
+        let wrote = move |key: &RecordKey| matches!(self.last.get(&(zone, key.clone())), Some((Author::Daemon(by), _)) if *by == daemon);
         let Party { narrow, filter, .. } = &self.parties[daemon];
         let inside = move |set: &&RecordSet| !*narrow || filter.matches(&set.key.name);
         let counts = move |set: &&RecordSet| match ours {
@@ -171,7 +172,7 @@ impl Truth {
             Some(_) if set.key.rtype != RecordType::Txt => false,
             Some(_) => set.data.as_records().iter().any(|data| is_text_of(ours, data)),
             // Without claims all is ours that is known.
-            None => is_record(&set.key) && !self.changed_unseen(daemon, zone, &set.key.name),
+            None => is_record(&set.key) && (wrote(&set.key) || !self.changed_unseen(daemon, zone, &set.key.name)),
         };
         // Each record has one claim, and counting those is quick in a large zone.
         self.zones[zone].sets.values().filter(inside).filter(counts)
