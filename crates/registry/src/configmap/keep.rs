@@ -62,6 +62,12 @@ impl Edit {
         if self.over.is_empty() { Vec::new() } else { self.over.iter().cloned().chain([after]).collect() }
     }
 
+    /// The same, to be written also where `ahead` stands by now: that was to come in its place, and may have.
+    pub(super) fn or_over(self, ahead: Entry) -> Self {
+        let ahead = (!self.over.is_empty()).then(|| Over::Entry(Box::new(ahead)));
+        Self { over: self.over.into_iter().chain(ahead).collect(), ..self }
+    }
+
     /// Whether it may be written.
     fn fits(&self, table: &Table, place: &ZoneRecord, standing: Option<&Entry>) -> bool {
         let stands = |over: &Over| match over {
@@ -247,6 +253,8 @@ impl Keeper {
                 (table.width, table.shards.get(&index).is_some_and(|shard| shard.of == table.width))
             };
             if version.is_some() && current && entries == standing {
+                // It stands so already, perhaps otherwise than we thought of it.
+                self.table_mut().ingest(index, version, width, &entries, true);
                 writer.cache.insert(index, entries);
                 return Ok(Put::Done);
             }

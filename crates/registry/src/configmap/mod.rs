@@ -342,6 +342,9 @@ impl ClaimStore for ConfigMapRegistry {
             .filter_map(|(place, edit)| Some((place.clone(), edit.to.as_ref()?.right(place, self.me()).ok()?)))
             .collect();
         writer.flight.extend(records().cloned());
+        // Notes on earlier writes, in whose place something is to be written now.
+        let mut notes: Edits =
+            edits.keys().filter_map(|place| Some((place.clone(), writer.dirty.get(place)?.clone()))).collect();
         let (mut refused, problem) =
             if edits.is_empty() && !waits { (HashSet::new(), None) } else { self.keeper.put(&mut writer, edits).await };
         // What was written first may have been read again for the rest.
@@ -357,12 +360,13 @@ impl ClaimStore for ConfigMapRegistry {
             if !prepared.records.iter().any(changed) {
                 return Ok(prepared.group);
             }
-            for (place, flight) in &prepared.records {
+            for (place, flight) in prepared.records {
                 // A note on an earlier write still has to be written.
-                if flight.ahead.is_some() {
-                    writer.dirty.remove(place);
+                if let Some(ahead) = flight.ahead {
+                    writer.dirty.remove(&place);
+                    writer.dirty.extend(notes.remove_entry(&place).map(|(place, note)| (place, note.or_over(ahead))));
                 }
-                writer.flight.remove(place);
+                writer.flight.remove(&place);
             }
             let problem = problem.as_ref().map_or_else(|| "another writer changed its entry".to_owned(), Error::chain);
             let reason = format!("the claim could not be written ahead: {problem}");

@@ -237,6 +237,24 @@ async fn what_others_did_to_claims_is_reported() {
     assert_eq!(news(&zones).await, (vec![], vec![]), "reported once");
 }
 
+/// A name that somebody's mark in our own object keeps us out of is planned again once that has ended, with the record that it was about.
+#[tokio::test]
+async fn a_mark_on_a_record_that_is_gone_ends_and_the_name_is_planned_again() {
+    let (store, registry) = start();
+    let mut zones = Zones::new(&[]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    audit(&registry, &zones).await;
+    edit(&store, "me-registry", |text| text.replace("\"owner\":\"me\"", "\"owner\":\"stranger\""));
+    audit(&registry, &zones).await;
+    assert!(matches!(ownership(&registry, &zones, "a.org A"), Ownership::Foreign(_)));
+    assert!(audit(&registry, &zones).await.is_empty());
+    zones.sets.clear();
+    let news = audit(&registry, &zones).await;
+    assert_eq!(news.iter().map(zonewright_core::DnsName::as_str).collect::<Vec<_>>(), ["a.org"]);
+    assert_eq!(ownership(&registry, &zones, "a.org A"), Ownership::Unclaimed);
+    assert!(audit(&registry, &zones).await.is_empty(), "once");
+}
+
 /// Two owners want the very same record. What one of them announced, or has not seen for a while, does not count against the
 /// claim that the other one has confirmed.
 #[tokio::test]

@@ -280,6 +280,28 @@ async fn a_note_is_written_before_its_record_changes_again() {
     assert!(is_ours(&fresh(&store).await, &zones, "a.org A"));
 }
 
+/// What an object says already needs no writing to be announced: a record is to go whose note waits for company.
+#[tokio::test]
+async fn what_stands_as_it_is_to_be_announced_is_announced() {
+    let (store, registry) = start();
+    let mut zones = Zones::new(&[]);
+    let groups = vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.1")];
+    let ready = announce(&registry, &zones, groups).await;
+    zones.put("a.org A 192.0.2.1");
+    registry.commit(&zones.zone, &ready[..1], &[Outcome::Applied]).await.unwrap();
+    let writes = store.calls().1;
+    let group = prepare(&registry, &zones, vec![delete("a.org A 192.0.2.1")]).await.remove(0).unwrap();
+    assert_eq!(store.calls().1, writes, "it is announced already");
+    assert!(record(&store, "a.org").unwrap()["intent"].is_string());
+    // It was not sent.
+    registry
+        .commit(&zones.zone, &[group], &[Outcome::NotSent(Error::new(ErrorKind::Unavailable, "", ""))])
+        .await
+        .unwrap();
+    registry.commit(&zones.zone, &ready[1..], &[Outcome::Applied]).await.unwrap();
+    assert_eq!(record(&store, "a.org").unwrap().get("intent"), None);
+}
+
 /// A note that waits for company is not lost when the next change of its record cannot be announced.
 #[tokio::test]
 async fn a_note_outlives_a_change_that_is_refused() {
@@ -289,9 +311,19 @@ async fn a_note_outlives_a_change_that_is_refused() {
     let ready = announce(&registry, &zones, groups).await;
     zones.put("a.org A 192.0.2.1");
     registry.commit(&zones.zone, &ready[..1], &[Outcome::Applied]).await.unwrap();
-    store.fail([Fault::Before]);
-    let change = update("a.org A 192.0.2.1", "a.org A 192.0.2.2");
-    assert!(prepare(&registry, &zones, vec![change]).await.remove(0).is_err());
+    // The second one would be announced in the place of the note, and may have been.
+    let targets = update("a.org A 192.0.2.1", "a.org A 192.0.2.2");
+    let mut resource = targets.clone();
+    resource.steps.iter_mut().for_each(|step| step.resource = Some("service/ns/other".into()));
+    for change in [targets, resource] {
+        for fault in [Fault::Before, Fault::After] {
+            store.fail([fault]);
+            assert!(prepare(&registry, &zones, vec![change.clone()]).await.remove(0).is_err());
+        }
+    }
     registry.commit(&zones.zone, &ready[1..], &[Outcome::Applied]).await.unwrap();
     assert_eq!(record(&store, "a.org").unwrap().get("intent"), None);
+    assert_eq!(record(&store, "a.org").unwrap().get("next"), None);
+    audit(&registry, &zones).await;
+    assert!(is_ours(&fresh(&store).await, &zones, "a.org A"));
 }

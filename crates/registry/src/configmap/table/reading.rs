@@ -13,7 +13,7 @@ use zonewright_core::{RecordKey, RecordSet, ZoneKey};
 use super::super::document::{self, Entries};
 use super::super::entry::{Entry, ZoneRecord};
 use super::super::right::{Kind, Right, Seal};
-use super::{Table, home};
+use super::{MOST_CHANGED, Table, home};
 
 /// The claims on so many records, or on a tenth of ours in the zone if that is more, may end after one reading.
 const MOST: usize = 20;
@@ -40,7 +40,12 @@ impl Table {
             let rivalled = right.kind == Kind::Own && right.only.is_some() && self.is_announced(&place, standing);
             match right.clone().settled(standing, heard, taken, rivalled) {
                 None if right.lost && standing.is_none() => lost.push(place),
-                settled if settled.as_ref() != Some(&right) => self.set(&place, settled),
+                settled if settled.as_ref() != Some(&right) => {
+                    if settled.is_none() && right.owner != self.owner {
+                        self.note_end(&place);
+                    }
+                    self.set(&place, settled);
+                }
                 _ => {}
             }
         }
@@ -52,6 +57,14 @@ impl Table {
             self.set(place, None);
         }
         None
+    }
+
+    /// What our objects noted for another owner has ended: whoever waited for the name is planned again.
+    fn note_end(&mut self, place: &ZoneRecord) {
+        let changed = self.changed.entry(place.zone.clone()).or_default();
+        if changed.len() < MOST_CHANGED {
+            changed.insert(place.key.name.clone());
+        }
     }
 
     /// Whether an object of another owner speaks for a record as it stands, not confirmed, for another owner than us.
