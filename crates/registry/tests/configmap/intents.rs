@@ -1,12 +1,14 @@
 //! What is noted before a write, and what becomes of the note.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::Ownership;
 use zonewright_core::registry::{ClaimStore as _, Registry};
-use zonewright_core::testing::documents::Fault;
+use zonewright_core::testing::documents::{Fault, MemoryDocuments};
 use zonewright_core::{Error, ErrorKind};
-use zonewright_registry::configmap::LONGEST;
+use zonewright_registry::configmap::{ConfigMapRegistry, LONGEST};
 
 use crate::start;
 use crate::support::{
@@ -248,15 +250,30 @@ async fn a_note_that_comes_late_does_not_bring_back_what_was_taken_away() {
     assert!(!is_ours(&registry, &zones, "b.org A") && !is_ours(&fresh(&store).await, &zones, "b.org A"));
 }
 
-/// At the end of a process nothing waits for company any more.
-#[tokio::test]
-async fn what_waits_for_company_is_written_by_a_commit_of_nothing() {
+/// A record that was made, and the note on it, which waits for a second group.
+struct Waiting {
+    store: Arc<MemoryDocuments>,
+    registry: ConfigMapRegistry,
+    zones: Zones,
+    /// The group of each.
+    ready: Vec<Group>,
+}
+
+async fn a_note_that_waits() -> Waiting {
     let (store, registry) = start();
     let mut zones = Zones::new(&[]);
-    let ready = announce(&registry, &zones, vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.1")]).await;
+    let groups = vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.1")];
+    let ready = announce(&registry, &zones, groups).await;
     zones.put("a.org A 192.0.2.1");
     registry.commit(&zones.zone, &ready[..1], &[Outcome::Applied]).await.unwrap();
     assert!(record(&store, "a.org").unwrap()["intent"].is_string(), "the other one is still under way");
+    Waiting { store, registry, zones, ready }
+}
+
+/// At the end of a process nothing waits for company any more.
+#[tokio::test]
+async fn what_waits_for_company_is_written_by_a_commit_of_nothing() {
+    let Waiting { store, registry, zones, .. } = a_note_that_waits().await;
     registry.commit(&zones.zone, &[], &[]).await.unwrap();
     assert!(record(&store, "a.org").unwrap()["intent"].is_null());
     assert!(record(&store, "b.org").unwrap()["intent"].is_string(), "what is under way stays so");
@@ -266,13 +283,7 @@ async fn what_waits_for_company_is_written_by_a_commit_of_nothing() {
 /// as it was announced.
 #[tokio::test]
 async fn a_note_is_written_before_its_record_changes_again() {
-    let (store, registry) = start();
-    let mut zones = Zones::new(&[]);
-    let groups = vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.1")];
-    let ready = announce(&registry, &zones, groups).await;
-    zones.put("a.org A 192.0.2.1");
-    registry.commit(&zones.zone, &ready[..1], &[Outcome::Applied]).await.unwrap();
-    assert!(record(&store, "a.org").unwrap()["intent"].is_string(), "the other one is still under way");
+    let Waiting { store, registry, mut zones, .. } = a_note_that_waits().await;
     let change = prepare(&registry, &zones, vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.2")]).await;
     assert!(change[0].is_ok());
     assert_eq!(record(&store, "a.org").unwrap().get("intent"), None);
@@ -283,12 +294,7 @@ async fn a_note_is_written_before_its_record_changes_again() {
 /// What an object says already needs no writing to be announced: a record is to go whose note waits for company.
 #[tokio::test]
 async fn what_stands_as_it_is_to_be_announced_is_announced() {
-    let (store, registry) = start();
-    let mut zones = Zones::new(&[]);
-    let groups = vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.1")];
-    let ready = announce(&registry, &zones, groups).await;
-    zones.put("a.org A 192.0.2.1");
-    registry.commit(&zones.zone, &ready[..1], &[Outcome::Applied]).await.unwrap();
+    let Waiting { store, registry, zones, ready } = a_note_that_waits().await;
     let writes = store.calls().1;
     let group = prepare(&registry, &zones, vec![delete("a.org A 192.0.2.1")]).await.remove(0).unwrap();
     assert_eq!(store.calls().1, writes, "it is announced already");
@@ -305,12 +311,7 @@ async fn what_stands_as_it_is_to_be_announced_is_announced() {
 /// A note that waits for company is not lost when the next change of its record cannot be announced.
 #[tokio::test]
 async fn a_note_outlives_a_change_that_is_refused() {
-    let (store, registry) = start();
-    let mut zones = Zones::new(&[]);
-    let groups = vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.1")];
-    let ready = announce(&registry, &zones, groups).await;
-    zones.put("a.org A 192.0.2.1");
-    registry.commit(&zones.zone, &ready[..1], &[Outcome::Applied]).await.unwrap();
+    let Waiting { store, registry, zones, ready } = a_note_that_waits().await;
     // The second one would be announced in the place of the note, and may have been.
     let targets = update("a.org A 192.0.2.1", "a.org A 192.0.2.2");
     let mut resource = targets.clone();

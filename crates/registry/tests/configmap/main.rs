@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use serde_json::json;
 use zonewright_core::change::{Group, Outcome};
-use zonewright_core::registry::{ClaimStore as _, Registry};
+use zonewright_core::registry::ClaimStore as _;
 use zonewright_core::testing::documents::MemoryDocuments;
-use zonewright_registry::configmap::LONGEST;
+use zonewright_registry::configmap::{ConfigMapRegistry, LONGEST};
 
 use support::{Zones, audit, carry, create, is_ours, prepare, record, records, registry};
 
-fn start() -> (Arc<MemoryDocuments>, impl Registry) {
+fn start() -> (Arc<MemoryDocuments>, ConfigMapRegistry) {
     let store = Arc::new(MemoryDocuments::default());
     let registry = registry(&store, LONGEST);
     (store, registry)
