@@ -44,11 +44,12 @@ pub(crate) fn read(apex: &DnsName, text: &str) -> Result<Content, FileError> {
     file.set_origin(origin);
     file.set_default_class(Class::IN);
     let mut content = Content::default();
+    let mut lines = Lines { text: text.as_bytes(), upto: 0, breaks: 0 };
     loop {
-        let done = line_of(text, file.current_offset());
+        let done = lines.of(file.current_offset());
         let entry = file.next_entry().map_err(|error| located(text, done, &error.to_string()))?;
         let Some(entry) = entry else { return Ok(content) };
-        let line = line_of(text, file.current_offset());
+        let line = lines.of(file.current_offset());
         let here = |problem| FileError { line, problem };
         match entry {
             Entry::Record(record) => content.add(apex, line, &record).map_err(here)?,
@@ -72,11 +73,24 @@ fn located(text: &str, done: usize, message: &str) -> FileError {
     FileError { line: ended.map_or(line, |(line, _)| line), problem: problem.trim().to_owned() }
 }
 
-/// The line of the last octet before `offset`, not counting the line's own end; 0 before the first.
-fn line_of(text: &str, offset: usize) -> usize {
-    let Some(end) = offset.checked_sub(1) else { return 0 };
-    let before = text.as_bytes().get(..end).unwrap_or(text.as_bytes());
-    before.split(|octet| *octet == b'\n').count()
+/// Lines by offsets that only grow, so that every line is counted once.
+struct Lines<'t> {
+    text: &'t [u8],
+    /// What was looked at, and how many lines ended there.
+    upto: usize,
+    breaks: usize,
+}
+
+impl Lines<'_> {
+    /// The line of the last octet before `offset`, not counting the line's own end; 0 before the first.
+    fn of(&mut self, offset: usize) -> usize {
+        let Some(end) = offset.checked_sub(1) else { return 0 };
+        let end = end.min(self.text.len());
+        let more = self.text.get(self.upto..end).unwrap_or_default();
+        self.breaks += more.split(|octet| *octet == b'\n').count().saturating_sub(1);
+        self.upto = self.upto.max(end);
+        self.breaks + 1
+    }
 }
 
 impl Content {
