@@ -197,7 +197,7 @@ impl World {
             }
             return false;
         }
-        self.truth().parties[daemon].filter.matches(name)
+        self.truth().parties[daemon].may_touch(name)
     }
 
     /// The records of one name and set identifier: what stands under another one is nothing to them.

@@ -108,10 +108,15 @@ pub(crate) struct Party {
     pub(crate) dry_run: bool,
     pub(crate) brake: Brake,
     pub(crate) grace: Duration,
-    /// The names that it may touch at all.
-    pub(crate) filter: DomainFilter,
-    /// Whether it may not touch all of them.
-    pub(crate) narrow: bool,
+    /// The names that it may touch, where these are not all.
+    pub(crate) filter: Option<DomainFilter>,
+}
+
+impl Party {
+    /// Whether it may touch a name at all.
+    pub(crate) fn may_touch(&self, name: &DnsName) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.matches(name))
+    }
 }
 
 /// Everything.

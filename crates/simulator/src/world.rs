@@ -73,8 +73,7 @@ impl World {
             dry_run: daemon.dry_run,
             brake: setup.brake,
             grace: setup.grace,
-            filter: DomainFilter::default(),
-            narrow: false,
+            filter: None,
         };
         let parties = setup.daemons.iter().map(party).collect();
         let mut truth =

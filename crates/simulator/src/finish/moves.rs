@@ -19,7 +19,7 @@ impl World {
                 continue;
             }
             for (zone, set) in self.records() {
-                let inside = self.truth().parties[daemon].filter.matches(&set.key.name);
+                let inside = self.truth().parties[daemon].may_touch(&set.key.name);
                 if inside && !self.is_broken() && self.is_ours(daemon, zone, &set.key) {
                     self.claim_moved(daemon, owner, (zone, &set.key), (today, former));
                 }

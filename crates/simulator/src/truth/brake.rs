@@ -11,7 +11,7 @@ use zonewright_core::guard::Brake;
 use zonewright_core::{RecordData, RecordKey, RecordSet, RecordType};
 
 use super::judge::Judged;
-use super::{Author, Party, Right, Truth, is_text_of};
+use super::{Author, Right, Truth, is_text_of};
 use crate::cluster::Sight;
 use crate::names::is_record;
 use crate::rules::Rule;
@@ -161,12 +161,12 @@ impl Truth {
             _ => false,
         };
         let wrote = move |key: &RecordKey| matches!(self.last.get(&(zone, key.clone())), Some((Author::Daemon(by), _)) if *by == daemon);
-        let Party { narrow, filter, .. } = &self.parties[daemon];
-        let inside = move |set: &&RecordSet| !*narrow || filter.matches(&set.key.name);
+        let party = &self.parties[daemon];
+        let inside = move |set: &&RecordSet| party.may_touch(&set.key.name);
         let counts = move |set: &&RecordSet| match ours {
             Some(_) if self.objects.is_some() => is_record(&set.key) && by_objects(&set.key),
             // While claims move, a record has two, and where an old one is left beside today's.
-            Some(_) if self.affixes.len() > 1 || self.aged || *narrow => {
+            Some(_) if self.affixes.len() > 1 || self.aged || party.filter.is_some() => {
                 is_record(&set.key) && self.has_text_of(ours, zone, &set.key)
             }
             Some(_) if set.key.rtype != RecordType::Txt => false,

@@ -266,7 +266,7 @@ impl Truth {
         if step.stood == step.stands {
             return;
         }
-        let inside = self.parties[step.daemon].filter.matches(&step.key.name);
+        let inside = self.parties[step.daemon].may_touch(&step.key.name);
         self.verdicts.note(Rule::Outside, true);
         if !inside {
             self.broken(

@@ -244,8 +244,7 @@ impl World {
                 let party = &mut truth.parties[other];
                 party.may_delete = flags.policy == Policy::Sync;
                 party.may_update = flags.policy != Policy::CreateOnly;
-                party.filter = filter(flags);
-                party.narrow = flags.narrow;
+                party.filter = flags.narrow.then(|| filter(flags));
             }
             self.start(other).await;
         }
