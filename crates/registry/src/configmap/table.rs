@@ -153,12 +153,14 @@ impl Table {
             (Some(old), Some(new)) => old.owner == new.owner && old.resource == new.resource && old.only == new.only,
             _ => false,
         };
-        let changed: Vec<&ZoneRecord> = former.keys().chain(now.keys()).filter(|place| !same(place)).collect();
-        for place in changed {
-            let changed = self.changed.entry(place.zone.clone()).or_default();
-            if changed.len() < MOST_CHANGED {
-                changed.insert(place.key.name.clone());
-            }
+        former.keys().chain(now.keys()).filter(|place| !same(place)).for_each(|place| self.note_changed(place));
+    }
+
+    /// Whoever asks for the name of a record is planned again.
+    fn note_changed(&mut self, place: &ZoneRecord) {
+        let changed = self.changed.entry(place.zone.clone()).or_default();
+        if changed.len() < MOST_CHANGED {
+            changed.insert(place.key.name.clone());
         }
     }
 

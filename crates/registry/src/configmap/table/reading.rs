@@ -13,7 +13,7 @@ use zonewright_core::{RecordKey, RecordSet, ZoneKey};
 use super::super::document::{self, Entries};
 use super::super::entry::{Entry, ZoneRecord};
 use super::super::right::{Kind, Right, Seal};
-use super::{MOST_CHANGED, Table, home};
+use super::{Table, home};
 
 /// The claims on so many records, or on a tenth of ours in the zone if that is more, may end after one reading.
 const MOST: usize = 20;
@@ -41,8 +41,9 @@ impl Table {
             match right.clone().settled(standing, heard, taken, rivalled) {
                 None if right.lost && standing.is_none() => lost.push(place),
                 settled if settled.as_ref() != Some(&right) => {
+                    // Somebody may have waited for what our objects noted for another owner.
                     if settled.is_none() && right.owner != self.owner {
-                        self.note_end(&place);
+                        self.note_changed(&place);
                     }
                     self.set(&place, settled);
                 }
@@ -57,14 +58,6 @@ impl Table {
             self.set(place, None);
         }
         None
-    }
-
-    /// What our objects noted for another owner has ended: whoever waited for the name is planned again.
-    fn note_end(&mut self, place: &ZoneRecord) {
-        let changed = self.changed.entry(place.zone.clone()).or_default();
-        if changed.len() < MOST_CHANGED {
-            changed.insert(place.key.name.clone());
-        }
     }
 
     /// Whether an object of another owner speaks for a record as it stands, not confirmed, for another owner than us.
