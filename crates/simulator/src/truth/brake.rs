@@ -123,6 +123,11 @@ pub(super) struct Counted {
     pub(super) right: Right,
 }
 
+fn keys(gone: &[&Counted]) -> String {
+    let keys: Vec<String> = gone.iter().map(|delete| delete.stood.key.to_string()).collect();
+    keys.join(", ")
+}
+
 impl Truth {
     pub(super) fn note_owned(&mut self, daemon: usize, zone: usize, now: Timestamp) {
         let brake = self.parties[daemon].brake;
@@ -211,11 +216,9 @@ impl Truth {
             return;
         }
         self.judge_state(daemon, zone);
-        let keys: Vec<String> = uncovered.iter().map(|delete| delete.stood.key.to_string()).collect();
-        let keys = keys.join(", ");
         for place in [zone, PROCESS] {
             self.judge_number(daemon, place, &uncovered, beyond, now);
-            self.judge_floor(daemon, (zone, place), beyond, &keys);
+            self.judge_floor(daemon, (zone, place), &uncovered, beyond);
         }
     }
 
@@ -276,8 +279,7 @@ impl Truth {
         }
         if done > limit {
             let rule = if beyond { Rule::Approval } else { rule };
-            let keys: Vec<String> = gone.iter().map(|delete| delete.stood.key.to_string()).collect();
-            let keys = keys.join(", ");
+            let keys = keys(gone);
             let text = format!(
                 "daemon {daemon}: {done} deletes of {scope} within the window, at most {limit} may go; last {keys}"
             );
@@ -286,7 +288,7 @@ impl Truth {
     }
 
     /// Whether the daemon's owner, if he had enough to be protected, is left something.
-    fn judge_floor(&mut self, daemon: usize, (zone, place): (usize, usize), beyond: bool, keys: &str) {
+    fn judge_floor(&mut self, daemon: usize, (zone, place): (usize, usize), gone: &[&Counted], beyond: bool) {
         let floor = self.parties[daemon].brake.owner_floor;
         let zones: Vec<usize> = if place == PROCESS { (0..self.zones.len()).collect() } else { vec![place] };
         let (peak, firm) =
@@ -311,6 +313,7 @@ impl Truth {
         self.verdicts.note(Rule::OwnerFloor, !unseen);
         if left == 0 && !unseen {
             let rule = if beyond { Rule::Approval } else { Rule::OwnerFloor };
+            let keys = keys(gone);
             self.broken(rule, format!("daemon {daemon}: nothing is left of {peak} records; last {keys}"));
         }
     }
