@@ -87,13 +87,14 @@ impl World {
         }
     }
 
-    /// What was held for a while goes, and makes room for others, a few audits later.
+    /// What was held for a while goes, and makes room for others, a few audits later; a word on a record that is gone ends after a few
+    /// readings of its zone.
     async fn settle(&mut self) {
         for _ in 0..12 {
             let before = self.activity();
             sleep(self.setup.interval * 2 + Duration::from_secs(5)).await;
             self.rest().await;
-            if self.activity() == before {
+            if self.activity() == before && !self.truth().has_word_on_what_is_gone() {
                 break;
             }
         }

@@ -213,6 +213,15 @@ impl Truth {
         self.shown_gone.extend(gone);
     }
 
+    /// Whether an entry speaks for one way only in which its record may stand, and the record is gone.
+    pub(crate) fn has_word_on_what_is_gone(&self) -> bool {
+        let all = self.objects.iter().flat_map(|objects| objects.all.values());
+        let stands = |(label, key): &Place| {
+            self.zones.iter().any(|zone| zone.zone.key.to_string() == *label && zone.sets.contains_key(key))
+        };
+        all.flat_map(|object| &object.words).any(|(place, word)| word.only.is_some() && !stands(place))
+    }
+
     /// Whether two rows speak for a record, in different spellings: nobody may write of it then.
     pub(crate) fn has_two_rows(&self, zone: usize, key: &RecordKey) -> bool {
         let place = (self.label(zone), key.clone());
