@@ -25,7 +25,10 @@ impl ConfigMapRegistry {
                 return Err(problem);
             }
         }
-        let doubted = self.keeper.table_mut().settle(&text, contents);
+        let (renewed, doubted) = {
+            let mut table = self.keeper.table_mut();
+            (table.renewed(), table.settle(&text, contents))
+        };
         if let Some(records) = doubted {
             warn!(
                 zone = %zone.key,
@@ -61,7 +64,7 @@ impl ConfigMapRegistry {
             }
         }
         writer.dirty.retain(|place, _| place.zone != text);
-        self.keeper.table_mut().rest(&text);
+        self.keeper.table_mut().rest(&text, renewed);
         Ok(())
     }
 }

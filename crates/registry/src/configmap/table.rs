@@ -61,6 +61,9 @@ pub(super) struct Table {
     former: HashMap<ZoneRecord, Right>,
     /// Zones that need no further look until something changes.
     settled: HashSet<Arc<str>>,
+    /// How often entries were taken from objects that others had changed, or moved between ours: what a reading had decided of them, and
+    /// no object says yet, is forgotten then.
+    renewed: u64,
     /// Zones whose last reading missed too many of our records.
     doubted: HashSet<Arc<str>>,
     /// Whether the objects were read once.
@@ -85,6 +88,7 @@ impl Table {
             changed: HashMap::new(),
             former: HashMap::new(),
             settled: HashSet::new(),
+            renewed: 0,
             doubted: HashSet::new(),
             loaded: false,
         }
@@ -113,8 +117,24 @@ impl Table {
         }
         self.shards.insert(index, Shard { version, of, rights, prints });
         if !ours {
-            self.settled.clear();
+            self.renew();
         }
+    }
+
+    /// Every zone needs another look.
+    fn renew(&mut self) {
+        self.settled.clear();
+        self.renewed = self.renewed.wrapping_add(1);
+    }
+
+    /// Entries are about to go from one of our objects to another.
+    pub(super) fn move_entries(&mut self) {
+        self.renewed = self.renewed.wrapping_add(1);
+    }
+
+    /// A number that changes with what may undo a decision.
+    pub(super) fn renewed(&self) -> u64 {
+        self.renewed
     }
 
     /// One of our objects is gone. Returns the number of claims that went with it.
@@ -122,7 +142,7 @@ impl Table {
         let Some(former) = self.shards.remove(&index) else { return 0 };
         self.note(&former.rights, &HashMap::new());
         self.remember(&former.rights, &HashMap::new());
-        self.settled.clear();
+        self.renew();
         former.rights.values().filter(|right| right.kind == Kind::Own).count()
     }
 
@@ -179,7 +199,7 @@ impl Table {
             self.note(&former, &rights);
         }
         self.foreign.insert(name.to_owned(), Foreign { version, owner: owner.clone(), rights, spoken });
-        self.settled.clear();
+        self.renew();
     }
 
     /// Forgets objects of others that are gone.
@@ -187,7 +207,7 @@ impl Table {
         let gone = self.foreign.extract_if(.., |name, _| !names.contains(name.as_str()));
         for (_, foreign) in gone.collect::<Vec<_>>() {
             self.note(&foreign.rights, &HashMap::new());
-            self.settled.clear();
+            self.renew();
         }
     }
 

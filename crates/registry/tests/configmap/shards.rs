@@ -326,6 +326,31 @@ async fn a_split_that_fails_loses_no_claim_of_the_process_that_goes_on() {
     assert!(failed > 100, "{failed} groups were not announced");
 }
 
+/// A record is gone, and to say so an object needs more room than it has: it is split, and the claim ends three readings later all the same,
+/// though nothing else in the zone changes. So it does where another writer touches the object meanwhile.
+#[tokio::test]
+async fn what_a_reading_found_gone_is_not_forgotten_by_a_split() {
+    for (count, fault) in (5..=20).flat_map(|count| [Fault::None, Fault::Conflict].map(|fault| (count, fault))) {
+        for room in [10, 1_000] {
+            let store = Arc::new(MemoryDocuments::default());
+            let mut zones = Zones::new(&[]);
+            let lines = names(count);
+            carry(&registry(&store, 1_000_000), &mut zones, lines.iter().map(|line| create(line)).collect()).await;
+            let registry = registry(&store, store.document("me-registry").unwrap().text.len() + room);
+            audit(&registry, &zones).await;
+            zones.sets.remove(&set(&lines[0]).key);
+            store.fail([fault]);
+            audit(&registry, &zones).await;
+            assert_eq!(store.names().len(), if room == 10 { 2 } else { 1 }, "{count} records, {fault:?}");
+            for _ in 0..3 {
+                registry.load().await.unwrap();
+                registry.resync(&zones.zone, &zones, false).await.unwrap();
+            }
+            assert_eq!(listed(&store).len(), count - 1, "{count} records, {fault:?}, room for {room} bytes");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_claim_withdrawn_is_gone_from_every_shard() {
     let store = Arc::new(MemoryDocuments::default());

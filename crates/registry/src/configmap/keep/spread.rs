@@ -37,6 +37,7 @@ impl Keeper {
     async fn spread(&self, writer: &mut Writer, index: usize) -> Result<bool> {
         let (_, standing) = self.current(writer, index).await?;
         let width = self.table().width;
+        self.table_mut().move_entries();
         let mut moved: BTreeMap<usize, Entries> = BTreeMap::new();
         for (place, entry) in standing {
             let home = home(&place.key.name, width);

@@ -148,9 +148,10 @@ impl Table {
         stale
     }
 
-    /// Notes that a zone is in step, if nothing in it waits for another reading.
-    pub(in super::super) fn rest(&mut self, zone: &Arc<str>) {
-        if self.claimed(zone).all(|(_, right)| !right.is_open()) {
+    /// Notes that a zone is in step, if nothing in it waits for another reading, and nothing was taken from the objects anew since the
+    /// last one was settled: what that had decided would stay forgotten.
+    pub(in super::super) fn rest(&mut self, zone: &Arc<str>, renewed: u64) {
+        if self.renewed == renewed && self.claimed(zone).all(|(_, right)| !right.is_open()) {
             self.settled.insert(zone.clone());
         }
     }
