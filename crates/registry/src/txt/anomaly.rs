@@ -11,7 +11,7 @@ use super::affix::TYPES;
 use super::intents::{begun, holds_intent};
 use super::record::is_record;
 use super::rules::{Rules, apex_type};
-use super::view::View;
+use super::view::{View, is_alias};
 
 pub(super) fn anomaly(view: &View<'_>, set: &RecordSet) -> Option<ClaimAnomaly> {
     if set.key.rtype != RecordType::Txt || is_record(view, &view.zone.key, set) {
@@ -48,12 +48,19 @@ fn sources<'a>(rules: &'a Rules, zone: &Zone, claim: &'a DnsName) -> impl Iterat
 
 /// The records that a set speaks for if its claim names a type.
 fn typed(view: &View<'_>, set: &RecordSet) -> Vec<RecordKey> {
-    let sources = sources(view.rules, view.zone, &set.key.name).flat_map(|(name, rtype)| {
-        // An A record that is an alias had the claim of a CNAME.
-        let alias = (rtype == RecordType::Cname).then(|| (name.clone(), RecordType::A));
-        [(name, rtype)].into_iter().chain(alias)
-    });
-    sources.map(|(name, rtype)| RecordKey { name, rtype, set_id: set.key.set_id.clone() }).collect()
+    let key = |(name, rtype)| RecordKey { name, rtype, set_id: set.key.set_id.clone() };
+    let with_alias = |source: RecordKey| {
+        let alias = (source.rtype == RecordType::Cname).then(|| RecordKey { rtype: RecordType::A, ..source.clone() });
+        [source].into_iter().chain(alias.filter(|key| may_need_the_claim_of_a_cname(view, key)))
+    };
+    sources(view.rules, view.zone, &set.key.name).map(key).flat_map(with_alias).collect()
+}
+
+/// Whether the claim of a CNAME may be the one of the A record `key`: it is where that is an alias. One that is none, and has a claim by
+/// its own type, needs no other.
+fn may_need_the_claim_of_a_cname(view: &View<'_>, key: &RecordKey) -> bool {
+    let standing = view.published.find(&view.zone.key, key);
+    standing.is_none_or(|(_, record)| is_alias(&record) || !view.has_typed_claim(key))
 }
 
 /// The records that a set speaks for if its claim is of the old format.

@@ -187,7 +187,7 @@ impl View<'_> {
         TYPES.into_iter().map(of_type).any(|key| self.claims(&key).iter().any(|claim| holds(&key, claim)))
     }
 
-    fn has_typed_claim(&self, key: &RecordKey) -> bool {
+    pub(super) fn has_typed_claim(&self, key: &RecordKey) -> bool {
         self.claims(key).iter().any(|claim| claim.rank == ClaimRank::Typed)
     }
 }

@@ -202,6 +202,14 @@ fn claims_without_a_record_are_swept_where_an_owner_leaves_for_good() {
         (registry("", "", "any"), "a-any.ex.com TXT !me:r\n*.ex.com A 192.0.2.1", "a-any.ex.com TXT", false),
         (registry("", "", ""), "a-_apex.ex.com TXT !me:r\nex.com A 192.0.2.1", "a-_apex.ex.com TXT", false),
         (registry("", "", ""), "a-_apex.ex.com TXT !me:r", "a-_apex.ex.com TXT", true),
+        // It may be the claim of an alias, unless the A record has one of its own.
+        (registry("", "", ""), "cname-www.ex.com TXT !me:r\nwww.ex.com A 192.0.2.1", "cname-www.ex.com TXT", false),
+        (
+            registry("", "", ""),
+            "cname-www.ex.com TXT !me:r\na-www.ex.com TXT !me:r\nwww.ex.com A 192.0.2.1",
+            "cname-www.ex.com TXT",
+            true,
+        ),
     ] {
         let world = World::new(&format!("zone ex.com\n{zone}"));
         let set = world.record(&key(at));
