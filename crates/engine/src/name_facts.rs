@@ -9,7 +9,7 @@ use zonewright_core::clock::Timestamp;
 use zonewright_core::contend::{ContentionFacts, PublishedRecord};
 use zonewright_core::desired::{Asked, Desired};
 use zonewright_core::endpoint::{Endpoint, KindId, Sharing, Unknown};
-use zonewright_core::guard::{AcceptedKinds, Approval, Digest};
+use zonewright_core::guard::{Approval, Digest};
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::{OtherPrefixRequest, PlanFacts};
 use zonewright_core::record::{RecordKey, RecordSet};
@@ -92,16 +92,19 @@ impl NamePlanFacts<'_> {
         self.desired.unknown(resource, self.grace, self.now).map(name)
     }
 
-    /// The doubt about kinds that an operator accepted for the delete of this record.
-    fn accepted(&self, key: &RecordKey) -> AcceptedKinds {
+    /// The doubt about kinds that an operator accepted for the delete of this record, by all approvals that cover it: each knows the doubt
+    /// alone that was shown with its plan.
+    fn accepted(&self, key: &RecordKey) -> BTreeSet<(KindId, u64)> {
         let speaks = |approval: &&Approval| !approval.kinds.is_empty() && approval.open.contains_key(key);
         self.state.look(&self.handle.label(), |state| {
-            let Some(first) = state.approvals.iter().find(speaks) else { return AcceptedKinds::new() };
-            let Some(set) = self.handle.view().find(key) else { return AcceptedKinds::new() };
+            let mut speaking = state.approvals.iter().filter(speaks).peekable();
+            if speaking.peek().is_none() {
+                return BTreeSet::new();
+            }
+            let Some(set) = self.handle.view().find(key) else { return BTreeSet::new() };
             let digest = Digest::of(&set, self.ownership(key).claim());
-            let covers = |approval: &&Approval| speaks(approval) && approval.covers(key, &digest, self.now);
-            let covering = if covers(&first) { Some(first) } else { state.approvals.iter().find(covers) };
-            covering.map(|approval| approval.kinds.clone()).unwrap_or_default()
+            let covering = speaking.filter(|approval| approval.covers(key, &digest, self.now));
+            covering.flat_map(|approval| approval.kinds.clone()).collect()
         })
     }
 
@@ -138,7 +141,7 @@ impl PlanFacts for NamePlanFacts<'_> {
         }
         let shown = self.accepted(key);
         let doubted = |kind: &KindId| self.evidence.kinds.get(kind).filter(|state| state.fresh)?.doubted;
-        doubt.retain(|kind| doubted(kind).is_none() || shown.get(kind).copied() != doubted(kind));
+        doubt.retain(|kind| doubted(kind).is_none_or(|number| !shown.contains(&(kind.clone(), number))));
         doubt
     }
 

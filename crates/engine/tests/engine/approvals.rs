@@ -225,6 +225,28 @@ async fn an_approval_accepts_doubt_about_no_other_kind() {
     }
 }
 
+/// Doubt that comes after an approval is not covered by it; who approves the same deletes once more accepts it too.
+#[tokio::test(start_paused = true)]
+async fn a_second_approval_accepts_the_doubt_that_came_after_the_first() {
+    let world = zones(1, 6);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.doubt(1);
+    world.cluster.vanish_all();
+    rest(&engine).await;
+    world.sim.fault("z0.test", Fault::Down);
+    engine.approve(&held(&engine, 0)).unwrap();
+    rest(&engine).await;
+    world.cluster.doubt(2);
+    rest(&engine).await;
+    world.sim.fault("z0.test", None);
+    after(&engine, Duration::from_mins(5)).await;
+    assert_eq!(world.sim.records().len(), 6);
+    engine.approve(&held(&engine, 0)).unwrap();
+    rest(&engine).await;
+    assert_eq!((world.sim.records().len(), engine.plans().len()), (0, 0));
+}
+
 /// What is written beside the state while nothing is held, or is still there when a state is lost, approves nothing later.
 #[tokio::test(start_paused = true)]
 async fn an_approval_that_was_left_standing_approves_nothing_later() {
