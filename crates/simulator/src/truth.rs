@@ -126,8 +126,8 @@ pub(crate) struct Truth {
     pub(crate) zones: Vec<Content>,
     /// How names of claims are made; where claims move, by which of both ways does not matter for a right.
     pub(crate) affixes: Vec<Affix>,
-    /// Whether somebody put a claim where old ones stand: then a record may have two.
-    pub(crate) aged: bool,
+    /// Whether people have left a record with a claim of the format of before 2022, or a claim without a record.
+    pub(crate) unpaired: bool,
     /// Where claims are, if not in the zones: objects, or the rows of a table.
     pub(crate) objects: Option<Objects>,
     pub(crate) parties: Vec<Party>,
@@ -225,7 +225,7 @@ impl Truth {
             profile,
             zones: zones.collect(),
             affixes: affixes.into_iter().collect(),
-            aged: false,
+            unpaired: false,
             objects: None,
             parties,
             ledgers: BTreeMap::new(),

@@ -170,8 +170,8 @@ impl Truth {
         let inside = move |set: &&RecordSet| party.may_touch(&set.key.name);
         let counts = move |set: &&RecordSet| match ours {
             Some(_) if self.objects.is_some() => is_record(&set.key) && by_objects(&set.key),
-            // While claims move, a record has two, and where an old one is left beside today's.
-            Some(_) if self.affixes.len() > 1 || self.aged || party.filter.is_some() => {
+            // While claims move, a record has two, and where an old one is left beside today's; and people leave claims without a record.
+            Some(_) if self.affixes.len() > 1 || self.unpaired || party.filter.is_some() => {
                 is_record(&set.key) && self.has_text_of(ours, zone, &set.key)
             }
             Some(_) if set.key.rtype != RecordType::Txt => false,

@@ -248,7 +248,9 @@ impl Truth {
             self.lift_shadow(step);
             return;
         }
-        let excused = self.excused(daemon, zone, key) || self.announced_unseen(daemon, zone, key);
+        let excused = self.excused(daemon, zone, key)
+            || self.announced_unseen(daemon, zone, key)
+            || self.spoken_of_amid(zone, key);
         self.verdicts.note(Rule::ForeignRecord, !excused);
         let beside = stood.zip(stands).is_some_and(|(stood, stands)| stands.data.contains(&stood.data));
         if excused && beside && step.creates && self.profile.capability.create == CreateMode::Additive {

@@ -46,6 +46,7 @@ impl World {
             return;
         }
         let stands = truth.zones[zone].sets.get(key).cloned();
+        let stood = stands.is_some();
         let apex = truth.zones[zone].zone.name.clone();
         let mut places = truth.places(zone, key);
         places.retain(|(place, _)| place.name.is_within(&apex));
@@ -102,7 +103,9 @@ impl World {
         };
         let changes: Vec<_> = aged.into_iter().flatten().chain(change).collect();
         if !changes.is_empty() && changes.iter().all(legal) {
-            truth.aged |= matches!(edit, ManualEdit::Age(_));
+            let lone =
+                || stood && matches!(edit, ManualEdit::Remove) || !stood && matches!(edit, ManualEdit::Assign(_));
+            truth.unpaired |= matches!(edit, ManualEdit::Age(_)) || lone();
             truth.foreign(Author::Human, zone, &changes);
         }
     }

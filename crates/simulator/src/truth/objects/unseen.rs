@@ -14,7 +14,7 @@ use crate::truth::{Author, Truth};
 /// after a pause.
 const AHEAD: Duration = Duration::from_secs(10);
 
-/// The longest time from the judgement of a delete to its write, where no call stands still.
+/// The longest time from the judgement of a write that needs no announcement to its effect, where no call stands still.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
 impl Objects {
@@ -57,8 +57,12 @@ impl Objects {
     /// Whether somebody else than a daemon changed what is said of a record a moment ago, while entries lie in several objects: one of
     /// them may have been on its way to another one, and what was said of it moves there with it.
     pub(in crate::truth) fn moves_with_a_word(&self, zone: &str, key: &RecordKey) -> bool {
-        let spoken = self.spoken.get(&(zone.to_owned(), key.clone()));
-        self.rows.is_none() && self.all.len() > 1 && spoken.is_some_and(|at| at.elapsed() <= AHEAD)
+        self.rows.is_none() && self.all.len() > 1 && self.was_spoken_of(zone, key, AHEAD)
+    }
+
+    /// Whether somebody else than a daemon changed what is said of a record within this time.
+    fn was_spoken_of(&self, zone: &str, key: &RecordKey, within: Duration) -> bool {
+        self.spoken.get(&(zone.to_owned(), key.clone())).is_some_and(|at| at.elapsed() <= within)
     }
 
     /// Whether one of these processes changed what is said of a record a moment ago.
@@ -89,6 +93,14 @@ impl Truth {
         let ahead = if stood_still { ON_ITS_WAY } else { AHEAD };
         let unseen = |objects: &Objects| objects.changed_since_announced(daemon, &self.label(zone), key, ahead);
         self.objects.as_ref().is_some_and(unseen)
+    }
+
+    /// Whether somebody else changed what is said of a record in the moment in which a write of it was on its way. Another task of the
+    /// process may have read of that meanwhile; a write that needs no announcement knows it no more.
+    pub(in crate::truth) fn spoken_of_amid(&self, zone: usize, key: &RecordKey) -> bool {
+        let label = self.label(zone);
+        let objects = self.objects.as_ref().filter(|objects| !objects.are_rows());
+        objects.is_some_and(|objects| objects.was_spoken_of(&label, key, A_MOMENT))
     }
 
     /// Whether another process of the same owner narrowed the claim on a record, or announced a write of it, a moment ago: a change that
