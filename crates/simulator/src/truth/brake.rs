@@ -303,10 +303,11 @@ impl Truth {
         let left: usize = zones.iter().map(|zone| self.count_owned(daemon, *zone)).sum();
         let changed =
             |zone: &usize| self.zone_changed_unseen(daemon, *zone) || self.words_changed_unseen(daemon, *zone);
-        // What does not count goes in another zone while a write that left that much is on its way.
+        // What does not count goes in another zone while a write that left that much is on its way, or in this one, where a call has
+        // stages: what comes in its stead comes in the second one.
         let patience = self.patience();
         let freed = |other: &usize| {
-            let at = self.freed.get(&(daemon, *other)).filter(|_| *other != zone);
+            let at = self.freed.get(&(daemon, *other)).filter(|_| *other != zone || self.profile.staged);
             at.is_some_and(|at| at.elapsed() < patience)
         };
         let unseen = left == 0 && (zones.iter().any(changed) || zones.iter().any(freed));
