@@ -308,7 +308,7 @@ impl Truth {
         let patience = self.patience();
         let freed = |other: &usize| {
             let at = self.freed.get(&(daemon, *other)).filter(|_| *other != zone || self.profile.staged);
-            at.is_some_and(|at| at.elapsed() < patience)
+            at.is_some_and(|at| at.elapsed() <= patience)
         };
         let unseen = left == 0 && (zones.iter().any(changed) || zones.iter().any(freed));
         self.verdicts.note(Rule::OwnerFloor, !unseen);
