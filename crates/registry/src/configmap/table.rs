@@ -124,7 +124,7 @@ impl Table {
     /// Every zone needs another look.
     fn renew(&mut self) {
         self.settled.clear();
-        self.renewed = self.renewed.wrapping_add(1);
+        self.move_entries();
     }
 
     /// Entries are about to go from one of our objects to another.

@@ -103,9 +103,12 @@ impl World {
         };
         let changes: Vec<_> = aged.into_iter().flatten().chain(change).collect();
         if !changes.is_empty() && changes.iter().all(legal) {
-            let lone =
-                || stood && matches!(edit, ManualEdit::Remove) || !stood && matches!(edit, ManualEdit::Assign(_));
-            truth.unpaired |= matches!(edit, ManualEdit::Age(_)) || lone();
+            truth.unpaired |= match edit {
+                ManualEdit::Age(_) => true,
+                ManualEdit::Remove => stood,
+                ManualEdit::Assign(_) => !stood,
+                _ => false,
+            };
             truth.foreign(Author::Human, zone, &changes);
         }
     }
