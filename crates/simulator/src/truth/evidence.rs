@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use zonewright_core::{RecordKey, RecordType};
+use zonewright_core::{RecordKey, RecordSet, RecordType};
 
 use super::judge::Judged;
 use super::{Right, Truth};
@@ -82,6 +82,20 @@ impl Truth {
         standing.iter().filter_map(of).chain(gone).chain(label.map(str::to_owned)).collect()
     }
 
+    /// Who asks for what a record held of which no claim says who holds it: the one that goes, one beside it, or one that goes with it.
+    fn holders_by_content(&mut self, step: &Judged<'_>, asks: &[Ask]) -> BTreeSet<String> {
+        let rows = self.rows();
+        let standing = self.zones[step.zone].sets.values().filter(|set| rows.same(&set.key, step.key));
+        let mut unlabelled: Vec<RecordSet> = standing.filter(|set| is_record(&set.key)).cloned().collect();
+        unlabelled.retain(|set| self.right(step.zone, &set.key).resource().is_none());
+        unlabelled.extend(step.unlabelled.iter().filter(|set| rows.same(&set.key, step.key)).cloned());
+        let asks_for = |ask: &&Ask| {
+            let held = |set: &RecordSet| set.key.rtype == ask.key.rtype && set.data.as_records() == ask.data.as_slice();
+            unlabelled.iter().any(held)
+        };
+        asks.iter().filter(asks_for).map(|ask| ask.label.clone()).collect()
+    }
+
     pub(super) fn judge_evidence(&mut self, step: &Judged<'_>, right: &Right, sight: &Sight, replaced: bool) {
         let Some(stood) = step.stood.filter(|_| step.was_ours) else { return };
         if step.stands.is_some_and(|stands| stands.data.contains(&stood.data)) {
@@ -99,8 +113,12 @@ impl Truth {
         if step.stands.is_none() {
             let gone = asks.iter().all(|ask| Some(&*ask.label) != label);
             verdicts.push((Rule::Doubt, gone && !accepted && sight.is_doubtful(label)));
-            let holders = self.holders(step, label);
-            verdicts.push((Rule::AskedFor, is_asked_for(step, label, &holders, &asks, sight)));
+            let asked = asks.iter().any(|ask| ask.key == *step.key) && {
+                let holders = self.holders(step, label);
+                let of_kinds = holders.union(&self.holders_by_content(step, &asks)).cloned().collect();
+                stays_asked_for(step, label, [&holders, &of_kinds], &asks, sight)
+            };
+            verdicts.push((Rule::AskedFor, asked));
             let grace = self.parties[step.daemon].grace.saturating_sub(Duration::from_secs(3));
             verdicts.push((Rule::Pending, sight.is_pending(&step.key.name, label, grace)));
             let retained = matches!(right, Right::One { policy: Some(policy), .. } if policy != "sync");
@@ -121,14 +139,15 @@ impl Truth {
     }
 }
 
-/// Whether somebody asks for a record that goes; `label` is whose it was, `holders` who holds anything there. A CNAME yields to what is asked for beside it, and to
-/// what is kept for an object without targets, unless its holder asks for nothing else. An address yields to a CNAME where its
-/// holder does not ask for an address any more: the holder of the name may have changed to the CNAME. Where no claim says who holds a
-/// record, who asks for what it held does.
-fn is_asked_for(
+/// Whether a record that goes stays asked for, given that somebody asks for it; `label` is whose it was. The first of `holders` hold
+/// anything there by a claim, the second also by what they ask for, where no claim names anybody: of two kinds of one type the name has
+/// that of a holder. A CNAME yields to what is asked for beside it, and to what is kept for an object without targets, unless its
+/// holder asks for nothing else. An address yields to a CNAME where its holder does not ask for an address any more: the holder of
+/// the name may have changed to the CNAME.
+fn stays_asked_for(
     step: &Judged<'_>,
     label: Option<&str>,
-    holders: &BTreeSet<String>,
+    [holders, of_kinds]: [&BTreeSet<String>; 2],
     asks: &[Ask],
     sight: &Sight,
 ) -> bool {
@@ -142,11 +161,7 @@ fn is_asked_for(
     } else {
         !cnames.is_empty() && !by_holder(&others)
     };
-    // Of two kinds of one type the name has that of a holder.
-    let unclaimed = step.stood.filter(|_| label.is_none());
-    let holds = |ask: &Ask| {
-        holders.contains(&ask.label) || unclaimed.is_some_and(|stood| stood.data.as_records() == ask.data.as_slice())
-    };
-    let yields = yields || asks.iter().any(|ask| sight.rows.other_kind(&ask.key, key) && holds(ask));
-    asks.iter().any(|ask| ask.key == *key) && !yields
+    let other_kind = |ask: &&Ask| sight.rows.other_kind(&ask.key, key);
+    let yields = yields || asks.iter().filter(other_kind).any(|ask| of_kinds.contains(&ask.label));
+    !yields
 }

@@ -28,15 +28,27 @@ pub(crate) struct Judged<'a> {
     pub(super) is_ours: bool,
     /// Whether the daemon took it for a new record.
     creates: bool,
-    /// The objects that held the records of this call before it.
+    /// The objects that held the records of this call before it, and those records of which no claim says who holds them.
     pub(super) held: &'a [(RecordKey, String)],
+    pub(super) unlabelled: &'a [RecordSet],
 }
 
 impl<'a> Judged<'a> {
     /// A record that stays as it is while the right to it changes.
     pub(super) fn still(daemon: usize, zone: usize, set: &'a RecordSet, was_ours: bool, is_ours: bool) -> Self {
         let (stood, stands) = (Some(set), Some(set));
-        Self { daemon, zone, key: &set.key, stood, stands, was_ours, is_ours, creates: false, held: &[] }
+        Self {
+            daemon,
+            zone,
+            key: &set.key,
+            stood,
+            stands,
+            was_ours,
+            is_ours,
+            creates: false,
+            held: &[],
+            unlabelled: &[],
+        }
     }
 }
 
@@ -83,6 +95,12 @@ impl Truth {
             .filter(|((at, _), _)| *at == zone)
             .filter_map(|((_, key), right)| Some((key.clone(), right.resource()?.to_owned())))
             .collect();
+        let unlabelled: Vec<RecordSet> = concerned
+            .iter()
+            .zip(before.iter().zip(&rights))
+            .filter(|((at, _), (_, right))| *at == zone && right.resource().is_none())
+            .filter_map(|(_, ((stood, _), _))| stood.clone())
+            .collect();
         // What was passed over in a listing because of an earlier write is asked before this one is noted.
         let crossed: BTreeSet<(usize, RecordKey)> =
             concerned.iter().filter(|(z, key)| self.changed_since_listed(daemon, *z, &key.name)).cloned().collect();
@@ -103,6 +121,7 @@ impl Truth {
                 is_ours,
                 creates: created.contains(key),
                 held: &held,
+                unlabelled: &unlabelled,
             };
             let other = || sight.asks_for_another_type(key, self.patience());
             let replaced = replaced(sight.rows, key, changes) || self.profile.staged && other();
