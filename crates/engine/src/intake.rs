@@ -108,6 +108,8 @@ impl Intake {
             self.round_due = Instant::now() + context.config.interval.max(Duration::from_secs(1));
         }
         let everything = std::mem::take(&mut self.first);
+        let first_pass = !self.measured && context.has_started() && context.all_planned();
+        self.measured |= first_pass;
         let reported = context.remaps.reported();
         // What can be relied on less is known before what it is about, and what can be relied on again after.
         let before = evidence_of(&context);
@@ -125,15 +127,14 @@ impl Intake {
         self.trust(evidence_of(&context).no_better_than(&before));
         context.state.emptied(EmptiedKinds::applied);
         context.remaps.take(reported);
-        if round && !everything {
+        // The first part of the review also lays out the tables that the start filled: then, and not in the time at rest.
+        if (round || first_pass) && !everything {
             let taken = self.passes.step(&context);
             self.took(taken);
         }
         emptied::settle(&context);
         self.grace();
         self.start();
-        let first_pass = !self.measured && context.has_started() && context.all_planned();
-        self.measured |= first_pass;
         if round || first_pass {
             table_sizes::prune(&context);
             self.measure.begin(&context);

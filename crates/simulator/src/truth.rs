@@ -96,6 +96,13 @@ impl Right {
     }
 }
 
+/// What the daemons and commands of one owner last left at a key.
+#[derive(Debug)]
+struct Left {
+    owner: Option<String>,
+    set: Option<RecordSet>,
+}
+
 /// What a daemon is, as far as its writes are judged.
 #[derive(Debug, Clone)]
 pub(crate) struct Party {
@@ -163,8 +170,8 @@ pub(crate) struct Truth {
     pub(crate) stateless: BTreeMap<usize, Instant>,
     /// The daemons whose process has read or kept its state since it began.
     pub(crate) has_kept: BTreeSet<usize>,
-    /// What our daemons and commands last left at a key.
-    left: HashMap<(usize, RecordKey), Option<RecordSet>>,
+    /// What the daemons and commands of each owner last left at a key, the latest at the end.
+    left: HashMap<(usize, RecordKey), Vec<Left>>,
     /// What commands took away, and when.
     taken: HashMap<(usize, RecordKey), (RecordSet, Instant)>,
     /// Daemons that are setting back what they did, by a person's order.

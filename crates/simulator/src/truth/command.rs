@@ -6,7 +6,7 @@ use zonewright_core::documents::Document;
 use zonewright_core::{RecordKey, RecordSet, intent};
 
 use super::lately::LATELY;
-use super::{Author, Right, Truth, is_text_of};
+use super::{Author, Left, Right, Truth, is_text_of};
 use crate::names::{is_record, speaks};
 use crate::rules::Rule;
 
@@ -44,7 +44,7 @@ impl Truth {
                 self.broken(Rule::Command, format!("of daemon {daemon}'s owner: {key}"));
             }
         }
-        self.note_left(zone, changes);
+        self.note_left(daemon, zone, changes);
         self.foreign(Author::Human, zone, changes);
     }
 
@@ -70,25 +70,33 @@ impl Truth {
     }
 
     /// Whether a write of a daemon is one of an undo that a person ordered: what it takes away is what we left there, whoever of
-    /// us. It is carried out then.
+    /// us was the last, or what its own owner left, if that stands there again. It is carried out then.
     pub(super) fn sets_back(&mut self, daemon: usize, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) -> bool {
+        let owner = &self.parties[daemon].owner;
         let as_left = |(key, _): &(RecordKey, Option<RecordSet>)| {
-            let left = self.left.get(&(zone, key.clone())).and_then(Option::as_ref);
-            self.zones[zone].sets.get(key).map(|set| &set.data) == left.map(|set| &set.data)
+            let stands = self.zones[zone].sets.get(key).map(|set| &set.data);
+            let Some(left) = self.left.get(&(zone, key.clone())) else { return stands.is_none() };
+            let counts = left.iter().rev().enumerate().filter(|(later, left)| *later == 0 || left.owner == *owner);
+            counts.map(|(_, left)| left.set.as_ref().map(|set| &set.data)).any(|left| left == stands)
         };
         if !self.undoing.contains(&daemon) || !changes.iter().all(as_left) {
             return false;
         }
         self.verdicts.note(Rule::Command, true);
-        self.note_left(zone, changes);
+        self.note_left(daemon, zone, changes);
         self.touch(Author::Daemon(daemon), zone, changes);
         self.cast_shadows();
         true
     }
 
-    /// Notes what our daemons and commands left at some keys.
-    pub(super) fn note_left(&mut self, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
-        self.left.extend(changes.iter().map(|(key, to)| ((zone, key.clone()), to.clone())));
+    /// Notes what a daemon, or a command for its owner, left at some keys.
+    pub(super) fn note_left(&mut self, daemon: usize, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
+        let owner = &self.parties[daemon].owner;
+        for (key, to) in changes {
+            let left = self.left.entry((zone, key.clone())).or_default();
+            left.retain(|left| left.owner != *owner);
+            left.push(Left { owner: owner.clone(), set: to.clone() });
+        }
     }
 
     fn only_own_texts_go(&self, daemon: usize, from: &RecordSet, to: Option<&RecordSet>) -> bool {

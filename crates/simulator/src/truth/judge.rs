@@ -84,7 +84,7 @@ impl Truth {
         if self.sets_back(daemon, zone, changes) {
             return;
         }
-        self.note_left(zone, changes);
+        self.note_left(daemon, zone, changes);
         let concerned = self.concerned(zone, changes);
         let before: Vec<_> =
             concerned.iter().map(|(z, key)| (self.standing(*z, key), self.is_of(daemon, *z, key))).collect();

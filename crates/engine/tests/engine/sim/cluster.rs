@@ -207,6 +207,8 @@ impl Source for Cluster {
         if !everything {
             return Update { complete: false, objects: updates };
         }
+        // A process that begins reviews from the beginning.
+        self.reviewed.lock().unwrap().clear();
         // Tombstones are reported even with a complete snapshot, before it.
         let gone = updates.into_iter().filter(|u| matches!(u.state, ObjectState::Gone { .. }));
         let objects = self.objects.lock().unwrap();
