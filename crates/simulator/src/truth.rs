@@ -176,6 +176,8 @@ pub(crate) struct Truth {
     taken: HashMap<(usize, RecordKey), (RecordSet, Instant)>,
     /// Daemons that are setting back what they did, by a person's order.
     pub(crate) undoing: BTreeSet<usize>,
+    /// The objects that such a daemon has tried to write and that did not take it yet: it tries again later.
+    undo_owes: BTreeSet<(usize, String)>,
     /// The zones that the list of zones left out at some time.
     pub(crate) missing: BTreeSet<usize>,
     /// The zones that the present process of a daemon has tried to read.
@@ -256,6 +258,7 @@ impl Truth {
             left: HashMap::new(),
             taken: HashMap::new(),
             undoing: BTreeSet::new(),
+            undo_owes: BTreeSet::new(),
             missing: BTreeSet::new(),
             tried: BTreeSet::new(),
             writing: BTreeSet::new(),

@@ -24,7 +24,7 @@ use zonewright_provider_cloudflare::{Cloudflare, FLAGS};
 pub(crate) use steps::*;
 
 /// Longest time of a request, far above what the service on loopback needs.
-const TIMEOUT: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(1);
 /// The first pause before a request is made again: nothing on loopback needs one.
 const PAUSE: Duration = Duration::from_millis(5);
 

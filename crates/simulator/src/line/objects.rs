@@ -34,6 +34,7 @@ impl Cabinet {
         if line.is_dead() {
             return Err(dead());
         }
+        lock(&line.truth).note_attempt(line.daemon, name);
         let draw =
             line.draw(&[(5, Down), (2, Throttled), (5, LostWrite), (5, LostAnswer), (3, CrashBefore), (4, CrashAfter)]);
         line.endure(WRITE).await;
@@ -75,6 +76,7 @@ impl Cabinet {
         let standing = truth.objects.iter().flat_map(Objects::all).find(|(other, ..)| *other == name);
         let standing = standing.map(|(_, version, _)| Version(version.to_string()));
         if standing.as_ref() != expected {
+            truth.note_settled(self.0.daemon, name);
             return Err(Error::new(ErrorKind::Conflict, WRITE, format!("{name} has changed")));
         }
         if self.0.command.is_some() {

@@ -50,6 +50,9 @@ impl Table {
         let one = |(at, statement): (usize, &Statement)| {
             let fate = dice.map_or(0, |dice| dice >> (2 * (at % 32)) & 3);
             let effect = (fate < 3).then(|| self.one(statement));
+            if let Some(Some(_)) = effect {
+                lock(&self.0.truth).note_settled(self.0.daemon, key_of(statement));
+            }
             match (fate, effect) {
                 (2, Some(_)) => Some(refused("InternalServerError", None)),
                 (_, Some(effect)) => effect,
@@ -150,6 +153,9 @@ impl TableService for Table {
             return Err(dead());
         }
         self.check_batch(statements);
+        for statement in statements {
+            lock(&line.truth).note_attempt(line.daemon, key_of(statement));
+        }
         let draw = line.draw(&[
             (5, Down),
             (2, Throttled),

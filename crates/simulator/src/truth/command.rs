@@ -105,10 +105,23 @@ impl Truth {
         from.data.as_records().iter().all(|data| left.contains(data) || is_text_of(owner, data))
     }
 
-    /// Whether a daemon is setting back, by a person's order, what our daemons and commands said of a record: it stands as it stood
-    /// then, by the right that they left.
-    pub(super) fn sets_word_back(&self, daemon: usize, zone: usize, set: &RecordSet) -> bool {
-        let Some(objects) = self.objects.as_ref().filter(|_| self.undoing.contains(&daemon)) else { return false };
+    /// A daemon is about to write an object, which may fail: what an undo does not get written then is written later.
+    pub(crate) fn note_attempt(&mut self, daemon: usize, name: &str) {
+        if self.undoing.contains(&daemon) {
+            self.undo_owes.insert((daemon, name.to_owned()));
+        }
+    }
+
+    /// An object has taken what a daemon wrote, or has refused it for good.
+    pub(crate) fn note_settled(&mut self, daemon: usize, name: &str) {
+        self.undo_owes.remove(&(daemon, name.to_owned()));
+    }
+
+    /// Whether a daemon is setting back, by a person's order, what our daemons and commands said of a record in an object: it stands
+    /// as it stood then, by the right that they left.
+    pub(super) fn sets_word_back(&self, daemon: usize, zone: usize, name: &str, set: &RecordSet) -> bool {
+        let ordered = self.undoing.contains(&daemon) || self.undo_owes.contains(&(daemon, name.to_owned()));
+        let Some(objects) = self.objects.as_ref().filter(|_| ordered) else { return false };
         let left = objects.left.get(&(self.label(zone), set.key.clone()));
         let as_left = |(right, stood): &(Right, String)| {
             self.right_by_objects(zone, &set.key).as_ref() == Some(right) && *stood == intent::digest(set)

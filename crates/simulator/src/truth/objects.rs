@@ -241,13 +241,14 @@ impl Truth {
             .map(|(zone, set)| {
                 let was_ours = self.is_of(daemon, *zone, &set.key);
                 let excused = self.may_change_hands(daemon, *zone, &set.key);
-                (was_ours, excused, self.sets_word_back(daemon, *zone, set))
+                (was_ours, excused, self.sets_word_back(daemon, *zone, name, set))
             })
             .collect();
         let disputed = self.disputed_by(daemon, name, &standing);
         self.note_overwritten(daemon, name, document.as_ref());
         let version = self.put_object(Author::Daemon(daemon), name, document);
         self.note_words_left(&standing);
+        self.note_settled(daemon, name);
         for (zone, key) in disputed {
             // It has taken its own word back.
             if self.is_managed(zone, &key) {

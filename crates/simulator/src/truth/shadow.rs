@@ -215,6 +215,7 @@ impl Truth {
         self.shown_gone.retain(|(who, _)| *who != daemon);
         self.stateless.remove(&daemon);
         self.has_kept.remove(&daemon);
+        self.undo_owes.retain(|(who, _)| *who != daemon);
         self.forget_readings(daemon);
         let Some(since) = since else { return };
         for (_, ledger) in self.ledgers.range_mut((daemon, 0)..=(daemon, usize::MAX)) {
