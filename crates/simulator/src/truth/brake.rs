@@ -341,9 +341,15 @@ impl Truth {
     ) {
         let zone = self.zones.iter().position(|content| content.zone.key.to_string() == zone).unwrap_or(0);
         for key in keys {
-            let Some(set) = self.zones[zone].sets.get(&key) else { continue };
-            let data = Some(set.data.clone()).filter(|_| !self.changed_since_listed(daemon, zone, &key.name));
-            let right = Some(self.right(zone, &key)).filter(|_| !self.word_changed_unseen(daemon, zone, &key));
+            let standing = self.zones[zone].sets.get(&key).map(|set| set.data.clone());
+            let changed = self.changed_since_listed(daemon, zone, &key.name);
+            // What somebody took away unseen, and put there again before the next reading, never went for the daemon.
+            if standing.is_none() && !changed {
+                continue;
+            }
+            let known = standing.is_some() && !self.word_changed_unseen(daemon, zone, &key);
+            let data = standing.filter(|_| !changed);
+            let right = Some(self.right(zone, &key)).filter(|_| known);
             let ledger = self.ledgers.entry((daemon, zone)).or_default();
             ledger.spent.remove(&key);
             let approved = Approved { data, right, doubts, until, at: Instant::now() };
