@@ -12,7 +12,7 @@ use zonewright_core::capability::{CreateMode, Preconditions};
 use zonewright_core::change::{Change, Group};
 use zonewright_core::{DnsName, RecordData, RecordKey, RecordSet, RecordType};
 
-use super::{Author, Truth};
+use super::{Author, Party, Truth};
 use crate::names::{Saying, Sets, data, is_record, saying, set};
 use crate::rules::Rule;
 
@@ -180,9 +180,13 @@ impl Truth {
         if others {
             return;
         }
+        // Who only creates takes nothing away that an earlier process left, which had other flags.
+        let sweeps = |party: &Party, owner: &String| {
+            (party.may_update || party.may_delete) && party.owner.as_ref() == Some(owner)
+        };
         let is_intent = |set: &&RecordSet| {
             set.data.as_records().iter().any(|data| match saying(data) {
-                Saying::Intent { owner, .. } => self.parties.iter().any(|party| party.owner.as_ref() == Some(&owner)),
+                Saying::Intent { owner, .. } => self.parties.iter().any(|party| sweeps(party, &owner)),
                 _ => false,
             })
         };
