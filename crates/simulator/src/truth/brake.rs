@@ -46,6 +46,10 @@ pub(crate) struct Ledger {
     approved: BTreeMap<RecordKey, Vec<Approved>>,
     /// Deletes for which an approval was used.
     spent: BTreeSet<RecordKey>,
+    /// The approvals that writes used up, until they are answered.
+    used: BTreeMap<RecordKey, Vec<Approved>>,
+    /// Approved deletes of writes without an answer: whether they were done is not known before the record is read.
+    open: BTreeSet<RecordKey>,
 }
 
 impl Ledger {
@@ -100,10 +104,33 @@ impl Ledger {
         };
         let covered = self.approved.get(&delete.stood.key).is_some_and(|given| given.iter().any(fits));
         if covered {
-            self.approved.remove(&delete.stood.key);
-            self.spent.insert(delete.stood.key.clone());
+            let key = &delete.stood.key;
+            self.used.extend(self.approved.remove(key).map(|given| (key.clone(), given)));
+            self.spent.insert(key.clone());
         }
         covered
+    }
+
+    pub(super) fn answered(&mut self, key: &RecordKey) {
+        self.used.remove(key);
+    }
+
+    /// Nobody says whether a delete was done: where somebody puts the record there again, it looks as if it was not.
+    pub(super) fn unanswered(&mut self, key: &RecordKey) {
+        let Some(given) = self.used.remove(key) else { return };
+        self.approved.entry(key.clone()).or_default().extend(given);
+        self.spent.remove(key);
+        self.open.insert(key.clone());
+    }
+
+    /// These records were read, and only some of them stand: the other deletes were done.
+    pub(super) fn read(&mut self, is_gone: impl Fn(&RecordKey) -> bool) {
+        let gone: Vec<RecordKey> = self.open.iter().filter(|key| is_gone(key)).cloned().collect();
+        for key in gone {
+            self.open.remove(&key);
+            self.approved.remove(&key);
+            self.spent.insert(key);
+        }
     }
 
     /// Whether an approval of this delete was used up already, or was given for something else.

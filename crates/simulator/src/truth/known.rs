@@ -28,6 +28,9 @@ const ANSWERED: Duration = Duration::from_secs(1);
 impl Truth {
     /// A write was answered: the process knows what stands there, until somebody else changes it.
     pub(crate) fn answered(&mut self, daemon: usize, zone: usize, group: &Group) {
+        if let Some(ledger) = self.ledgers.get_mut(&(daemon, zone)) {
+            group.changes().for_each(|change| ledger.answered(change.key()));
+        }
         for change in group.changes() {
             let at = (zone, change.key().clone());
             if let Some((Author::Daemon(by), serial)) =
@@ -42,12 +45,19 @@ impl Truth {
     pub(crate) fn unanswered(&mut self, daemon: usize, zone: usize, group: &Group) {
         let keys = group.changes().map(|change| (daemon, (zone, change.key().clone())));
         self.unanswered.extend(keys.map(|key| (key, false)));
+        if let Some(ledger) = self.ledgers.get_mut(&(daemon, zone)) {
+            group.changes().for_each(|change| ledger.unanswered(change.key()));
+        }
     }
 
     /// A process was shown what stands at some names, or in the whole zone.
     pub(crate) fn shown(&mut self, daemon: usize, zone: usize, names: Option<&BTreeSet<DnsName>>) {
         for ((who, (at, key)), is_read) in &mut self.unanswered {
             *is_read |= (*who, *at) == (daemon, zone) && names.is_none_or(|names| names.contains(&key.name));
+        }
+        if let Some(ledger) = self.ledgers.get_mut(&(daemon, zone)) {
+            let sets = &self.zones[zone].sets;
+            ledger.read(|key| names.is_none_or(|names| names.contains(&key.name)) && !sets.contains_key(key));
         }
     }
 
