@@ -25,6 +25,15 @@ pub(super) fn conflict(
     Some(format!("{}: {} was put beside it by another writer meanwhile", set.key, other.key))
 }
 
+/// What speaks against a claim set that was just changed, by what is found at its name.
+pub(super) fn edited(set: &RecordSet, found: &[RecordSet]) -> Option<String> {
+    match found.iter().find(|other| other.key == set.key) {
+        None => Some(format!("{} was taken away by another writer meanwhile", set.key)),
+        Some(own) if own.data != set.data => Some(format!("{} was changed by another writer meanwhile", set.key)),
+        Some(_) => None,
+    }
+}
+
 pub(super) fn created(change: &Change) -> Option<&RecordSet> {
     match change {
         Change::Create { to } => Some(to),

@@ -8,7 +8,7 @@
 //! the calls before a write took long, what it rests on is read again first (`late`). A group is [`Outcome::Refused`] only if nothing of it stands; where that is not
 //! sure it is [`Outcome::Unknown`], and its names are read before anything else is done.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -25,7 +25,7 @@ use zonewright_core::rtype::RecordType;
 use zonewright_core::zone::{Zone, ZoneId};
 
 use super::batch::Batcher;
-use super::beside::{conflict, created, deleted, leave_others};
+use super::beside::{conflict, created, deleted, edited, leave_others};
 use super::late::Grounds;
 use super::retry::READ_HOLDS;
 use super::under_way::{Course, WayBack};
@@ -200,7 +200,8 @@ impl Staged {
         }
     }
 
-    /// Reads the names where something was added just now, and withdraws what stands beside something foreign.
+    /// Reads the names where something was added just now, and withdraws what stands beside something foreign. A claim there that was
+    /// changed in the same step, and is not as it was left any more, gives no right to go on either.
     async fn read_back(&self, zone: &Zone, courses: &mut [Course<'_>], went: &[usize]) {
         // The reading before the next write shows it too, where the provider does that itself.
         let shown_next = |course: &&Course<'_>| self.reads_itself(zone) && course.next().is_some();
@@ -215,12 +216,23 @@ impl Staged {
         }
         let listing = self.inner.records(zone, Read::Names(&names)).await;
         let beside = self.excludes(zone);
-        for (position, sets) in added {
+        let mut added: BTreeMap<usize, Vec<RecordSet>> = added.into_iter().collect();
+        for position in went.iter().copied() {
             let Some(course) = courses.get_mut(position) else { continue };
+            let sets = added.remove(&position).unwrap_or_default();
+            let claims = course.changed_claims().filter(|claim| names.contains(&claim.key.name));
+            let claims: Vec<RecordSet> = claims.filter(|_| course.next().is_some()).cloned().collect();
+            if sets.is_empty() && claims.is_empty() {
+                continue;
+            }
             let problem = match &listing {
                 Ok(Listing::Names(found) | Listing::Full { sets: found, .. }) => {
-                    sets.iter().find_map(|set| conflict(set, found, &beside)).map(|text| (true, refusal(text)))
+                    let taken = sets.iter().find_map(|set| conflict(set, found, &beside));
+                    let taken = taken.or_else(|| claims.iter().find_map(|claim| edited(claim, found)));
+                    taken.map(|text| (true, refusal(text)))
                 }
+                // The reading was for others.
+                _ if sets.is_empty() => None,
                 Ok(_) => Some((false, silent())),
                 Err(error) => Some((false, error.clone())),
             };

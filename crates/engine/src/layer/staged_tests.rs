@@ -15,7 +15,7 @@ use zonewright_core::intent::Intent;
 use zonewright_core::interpret::Interpretation;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::rdata::{RData, Txt};
-use zonewright_core::record::{RecordData, RecordKey, RecordSet};
+use zonewright_core::record::{RecordData, RecordKey, RecordSet, SetId};
 use zonewright_core::rtype::RecordType;
 use zonewright_core::testing::{capability, name, set};
 use zonewright_core::zone::{InstanceId, Zone, ZoneId};

@@ -40,6 +40,13 @@ impl<'a> Course<'a> {
         self.done.checked_sub(1).and_then(|last| self.writes.get(last)).into_iter().flat_map(Write::created)
     }
 
+    /// The claims that the write that went last changed, as it left them.
+    pub(super) fn changed_claims(&self) -> impl Iterator<Item = &RecordSet> {
+        let last = self.done.checked_sub(1).and_then(|last| self.writes.get(last));
+        let claims = last.into_iter().flat_map(|write| &write.steps).filter(|step| step.role == Role::Claim);
+        claims.filter(|step| step.change.from().is_some()).filter_map(|step| step.change.to())
+    }
+
     /// What was written before the next write and bears it, each as it was left: the records for one of claims alone, and for one of records
     /// the claims that speak for them.
     fn written(&self) -> BTreeMap<&RecordKey, Option<&RecordSet>> {

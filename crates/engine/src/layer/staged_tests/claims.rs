@@ -188,3 +188,31 @@ async fn an_intent_does_not_become_a_claim_over_what_was_changed_meanwhile() {
         assert_eq!(provider.sets(), [&edited, &before].map(|set| (set.key.clone(), set.clone())).into());
     }
 }
+
+/// The names of claims are read for a record that comes. What that shows of a claim beside it, which was made an intent in the same step,
+/// is heeded: somebody has taken it away since, and the record that it was about is his.
+#[tokio::test]
+async fn a_claim_that_went_before_its_names_were_read_back_gives_no_right() {
+    let with_id = |set: RecordSet| RecordSet { key: RecordKey { set_id: SetId::new("b"), ..set.key }, ..set };
+    let (comes, goes) = (set("x.example A 192.0.2.1"), with_id(set("x.example A 192.0.2.2")));
+    let (of_comes, of_goes) = (claim("a-x.example"), with_id(claim("a-x.example")));
+    let create =
+        group(vec![record(Change::Create { to: comes.clone() }), Step::claim(Change::Create { to: of_comes.clone() })]);
+    let delete = group(vec![
+        record(Change::Delete { from: goes.clone() }),
+        Step::claim(Change::Delete { from: of_goes.clone() }),
+    ]);
+    let provider = Arc::new(Plain {
+        create: CreateMode::Additive,
+        taken: Mutex::new(Some(of_goes.key.clone())),
+        ..Plain::new(&[goes.clone(), of_goes.clone()])
+    });
+    let outcomes = Staged::new(provider.clone()).apply(&zone(), &[create, delete]).await;
+    assert!(matches!(outcomes.as_slice(), [Outcome::Applied, Outcome::Unknown(_)]), "{outcomes:?}");
+    assert_eq!(provider.sets(), [comes, of_comes, goes].map(|set| (set.key.clone(), set)).into());
+    assert_eq!(
+        *provider.calls.lock().unwrap(),
+        4,
+        "two intents, the record that comes, its claim: nothing goes and comes back"
+    );
+}

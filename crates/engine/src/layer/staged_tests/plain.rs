@@ -35,6 +35,8 @@ pub(super) struct Plain {
     pub(super) edit: Mutex<Option<RecordSet>>,
     /// What another writer puts there while the answer of the slow call takes four seconds.
     pub(super) meanwhile: Mutex<Option<RecordSet>>,
+    /// The record set that another writer takes away right before names are read.
+    pub(super) taken: Mutex<Option<RecordKey>>,
     /// The slow call, if there is something to put there meanwhile.
     pub(super) slow: usize,
 }
@@ -55,6 +57,7 @@ impl Plain {
             foreign: Mutex::new(None),
             edit: Mutex::new(None),
             meanwhile: Mutex::new(None),
+            taken: Mutex::new(None),
             slow: 0,
         }
     }
@@ -143,6 +146,9 @@ impl Provider for Plain {
     async fn records(&self, _: &Zone, read: Read<'_>) -> Result<Listing> {
         let Read::Names(names) = read else { unreachable!("only names are read back") };
         *self.readings.lock().unwrap() += 1;
+        if let Some(key) = self.taken.lock().unwrap().take() {
+            self.sets.lock().unwrap().remove(&key);
+        }
         if let Some(time) = self.unread {
             tokio::time::sleep(time).await;
             return Err(Error::new(ErrorKind::Timeout, "read records", "no answer"));
