@@ -347,7 +347,10 @@ impl World {
             .filter(|other| rows.same(other, key) && other.rtype.excludes(key.rtype) || rows.other_kind(other, key))
             .cloned()
             .collect();
-        if rivals.iter().any(|rival| matches!(truth.right(zone, rival), Right::One { policy: Some(_), .. })) {
+        let mut stays = |rival: &RecordKey| {
+            matches!(truth.right(zone, rival), Right::One { policy: Some(_), .. }) || truth.has_two_rows(zone, rival)
+        };
+        if rivals.iter().any(&mut stays) {
             return true;
         }
         let places = truth.places(zone, key);
