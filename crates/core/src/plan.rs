@@ -214,7 +214,9 @@ pub fn plan(
     let mut managed: Vec<(&RecordSet, Ownership)> =
         managed.into_iter().map(|set| (set, facts.ownership(&set.key))).collect();
     let row = |placed, published, id: Option<Option<&SetId>>| {
-        let beside = other.iter().filter(|set| id.is_none_or(|id| set.key.set_id.as_ref() == id));
+        // Where a name's sets stand in one room, what is not managed bars a CNAME under any identifier.
+        let in_row = |set: &&&RecordSet| rules.one_kind || id.is_none_or(|id| set.key.set_id.as_ref() == id);
+        let beside = other.iter().filter(in_row);
         let beside = beside.map(|set| set.key.rtype).chain(claims.iter().copied()).collect();
         Row { placed, published, beside, rules, facts }
     };

@@ -645,10 +645,12 @@ fn what_replaces_a_cname_comes_with_the_set_that_bars_it() {
 #[test]
 fn nothing_goes_for_a_cname_that_a_set_under_another_identifier_bars() {
     let published = ["x.example A 192.0.2.1 = me/service/ns/a", "x.example MX 10_mail.test = other"];
-    case(&published, &["a: x.example CNAME y.test"])
-        .routed(&["", "blue"], &[""])
-        .managing(RecordType::Mx)
-        .gives(&[], &["ForeignRecord"]);
+    let beside = || case(&published, &["a: x.example CNAME y.test"]).routed(&["", "blue"], &[""]);
+    beside().managing(RecordType::Mx).gives(&[], &["ForeignRecord"]);
+    beside().gives(&[], &["CnameConflict"]);
+    // Where identifiers do not mind each other, so does what is not managed.
+    let free = Case { one_kind: false, ..beside() };
+    free.gives(&["- x.example A 192.0.2.1 & + x.example CNAME y.test."], &[]);
 }
 
 /// An object asks for an address of the other family, without the identifiers that it had: what it had goes with what comes, or stays.
