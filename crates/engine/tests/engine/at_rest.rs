@@ -43,6 +43,17 @@ async fn an_hour_of_rest_walks_over_no_name() {
     assert!((80..=120).contains(&shown), "{shown}");
 }
 
+/// With its first part tables that the start has filled are laid out anew: that belongs to the start, and not to the first minute at rest.
+#[tokio::test(start_paused = true)]
+async fn the_slow_pass_begins_as_soon_as_all_zones_are_planned() {
+    let world = world(500);
+    let engine = world.start().await;
+    after(&engine, Duration::from_secs(5)).await;
+    assert_eq!(world.cluster.shown.load(Ordering::SeqCst), 500 + 2, "all of it, and a first part");
+    after(&engine, Duration::from_secs(50)).await;
+    assert_eq!(world.cluster.shown.load(Ordering::SeqCst), 500 + 2, "the next part comes with the next interval");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_change_that_was_not_reported_is_found_within_hours() {
     let world = world(30);
