@@ -130,6 +130,12 @@ impl ZoneServer<'_> {
     fn tell_refused(&self, truth: &mut Truth, group: &Group, problem: &Error) {
         let daemon = self.line.daemon;
         truth.note_refused(daemon, self.zone, &group.name);
+        if problem.kind == ErrorKind::Invalid {
+            group
+                .changes()
+                .filter(|change| change.to().is_none())
+                .for_each(|change| truth.stays(self.zone, change.key()));
+        }
         truth.tell(|| format!("daemon {daemon}: refused: {} ({})", group.headline(), problem.context));
     }
 

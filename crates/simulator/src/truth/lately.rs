@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use zonewright_core::{RData, RecordData, RecordSet};
+use zonewright_core::capability::CreateMode;
+use zonewright_core::{RData, RecordData, RecordKey, RecordSet};
 
 use super::judge::{Judged, members};
 use super::{Author, Truth};
@@ -112,6 +113,17 @@ impl Truth {
     pub(super) fn widen_shadow(&mut self, step: &Judged<'_>) {
         let shadow = &mut self.zones[step.zone].shadow;
         if let Some((was, stands)) = shadow.get_mut(step.key).zip(step.stands) {
+            *was = stands.clone();
+        }
+    }
+
+    /// The service refuses for good to take away what was added beside something foreign: it stays there, claimed by nobody.
+    pub(crate) fn stays(&mut self, zone: usize, key: &RecordKey) {
+        let content = &mut self.zones[zone];
+        let additive = self.profile.capability.create == CreateMode::Additive;
+        if let Some((was, stands)) = content.shadow.get_mut(key).zip(content.sets.get(key)).filter(|_| additive)
+            && stands.data.contains(&was.data)
+        {
             *was = stands.clone();
         }
     }
