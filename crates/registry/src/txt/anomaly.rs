@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use zonewright_core::registry::ClaimAnomaly;
+use zonewright_core::zone::ZoneKey;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Zone};
 
 use super::affix::TYPES;
@@ -30,8 +31,17 @@ pub(super) fn anomaly(view: &View<'_>, set: &RecordSet) -> Option<ClaimAnomaly> 
         return None;
     }
     let keys: Vec<RecordKey> = typed(view, set).into_iter().chain(old(view, set)).collect();
-    let elsewhere = |key: &RecordKey| view.published.find(&view.zone.key, key).is_some();
-    (!keys.iter().any(elsewhere)).then_some(ClaimAnomaly::Orphan(keys))
+    let stands = |key: &RecordKey| {
+        let found = view.published.find(&view.zone.key, key);
+        found.is_some_and(|(zone, set)| !is_claim(view, &zone, &set))
+    };
+    (!keys.iter().any(stands)).then_some(ClaimAnomaly::Orphan(keys))
+}
+
+/// Whether a set is a claim, and so no record that another claim may be on.
+fn is_claim(view: &View<'_>, zone: &ZoneKey, set: &RecordSet) -> bool {
+    let says_so = !view.rules.heritages(set).is_empty() || holds_intent(set);
+    says_so && !is_record(view, zone, set)
 }
 
 /// The names of the records that claims at a name may be on, in either format.

@@ -210,6 +210,9 @@ fn claims_without_a_record_are_swept_where_an_owner_leaves_for_good() {
             "cname-www.ex.com TXT",
             true,
         ),
+        // It may be the claim in the old format of a TXT record, but not of a text that is a claim itself.
+        (registry("", "-zw", ""), "a-www-zw.ex.com TXT !me:r\na-www.ex.com TXT !me:r", "a-www-zw.ex.com TXT", true),
+        (registry("", "-zw", ""), "a-www-zw.ex.com TXT !me:r\na-www.ex.com TXT hello", "a-www-zw.ex.com TXT", false),
     ] {
         let world = World::new(&format!("zone ex.com\n{zone}"));
         let set = world.record(&key(at));
