@@ -85,6 +85,9 @@ impl Truth {
         self.verdicts.note(Rule::Command, true);
         self.note_left(daemon, zone, changes);
         self.touch(Author::Daemon(daemon), zone, changes);
+        for (key, _) in changes {
+            self.note_fulfilled(daemon, zone, key);
+        }
         self.cast_shadows();
         true
     }
