@@ -263,7 +263,7 @@ impl World {
         if matches!(self.right(zone, &set.key), Right::One { policy: Some(_), .. }) {
             return;
         }
-        if self.truth().has_two_rows(zone, &set.key) {
+        if self.truth().has_two_rows(&set.key) {
             self.truth().verdicts.note(Rule::Stands, false);
             return;
         }
@@ -348,7 +348,7 @@ impl World {
             .cloned()
             .collect();
         let mut stays = |rival: &RecordKey| {
-            matches!(truth.right(zone, rival), Right::One { policy: Some(_), .. }) || truth.has_two_rows(zone, rival)
+            matches!(truth.right(zone, rival), Right::One { policy: Some(_), .. }) || truth.has_two_rows(rival)
         };
         if rivals.iter().any(&mut stays) {
             return true;

@@ -222,13 +222,6 @@ impl Truth {
         all.flat_map(|object| &object.words).any(|(place, word)| word.only.is_some() && !stands(place))
     }
 
-    /// Whether two rows speak for a record, in different spellings: nobody may write of it then.
-    pub(crate) fn has_two_rows(&self, zone: usize, key: &RecordKey) -> bool {
-        let place = (self.label(zone), key.clone());
-        let rows = self.objects.iter().filter(|objects| objects.are_rows());
-        rows.flat_map(|objects| objects.all.values()).filter(|row| row.words.contains_key(&place)).count() > 1
-    }
-
     /// A daemon writes an object: judged by what becomes of the rights on records that stand.
     pub(crate) fn note_object(&mut self, daemon: usize, name: &str, document: Option<Document>) -> u64 {
         if self.parties[daemon].dry_run {

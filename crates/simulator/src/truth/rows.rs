@@ -102,6 +102,11 @@ impl Truth {
         self.put_by_hand(&other, Some(row_document(&other, "stranger", &BTreeMap::new())));
     }
 
+    /// Whether there are two rows of a record, in different spellings, damaged or not: nobody may write of it then.
+    pub(crate) fn has_two_rows(&self, key: &RecordKey) -> bool {
+        self.objects.as_ref().is_some_and(super::Objects::are_rows) && self.rows_of(key).len() > 1
+    }
+
     /// Whether a row keeps an owner away from a record that is not his: another owner's, one that cannot be read, or one of
     /// two.
     pub(crate) fn is_blocked_by_row(&self, owner: Option<&str>, key: &RecordKey) -> bool {
