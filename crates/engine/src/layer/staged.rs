@@ -209,14 +209,13 @@ impl Staged {
             let course = courses.get(*at).filter(|course| !shown_next(course))?;
             Some((*at, course.fresh().cloned().collect::<Vec<_>>())).filter(|(_, sets)| !sets.is_empty())
         };
-        let added: Vec<(usize, Vec<RecordSet>)> = went.iter().filter_map(fresh).collect();
-        let names: BTreeSet<DnsName> = added.iter().flat_map(|(_, sets)| sets).map(|s| s.key.name.clone()).collect();
+        let mut added: BTreeMap<usize, Vec<RecordSet>> = went.iter().filter_map(fresh).collect();
+        let names: BTreeSet<DnsName> = added.values().flatten().map(|set| set.key.name.clone()).collect();
         if names.is_empty() {
             return;
         }
         let listing = self.inner.records(zone, Read::Names(&names)).await;
         let beside = self.excludes(zone);
-        let mut added: BTreeMap<usize, Vec<RecordSet>> = added.into_iter().collect();
         for position in went.iter().copied() {
             let Some(course) = courses.get_mut(position) else { continue };
             let sets = added.remove(&position).unwrap_or_default();
