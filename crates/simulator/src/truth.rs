@@ -96,13 +96,6 @@ impl Right {
     }
 }
 
-/// What the daemons and commands of one owner last left at a key.
-#[derive(Debug)]
-struct Left {
-    owner: Option<String>,
-    set: Option<RecordSet>,
-}
-
 /// What a daemon is, as far as its writes are judged.
 #[derive(Debug, Clone)]
 pub(crate) struct Party {
@@ -171,7 +164,7 @@ pub(crate) struct Truth {
     /// The daemons whose process has read or kept its state since it began.
     pub(crate) has_kept: BTreeSet<usize>,
     /// What the daemons and commands of each owner last left at a key, the latest at the end.
-    left: HashMap<(usize, RecordKey), Vec<Left>>,
+    left: HashMap<(usize, RecordKey), Vec<command::Left>>,
     /// What commands took away, and when.
     taken: HashMap<(usize, RecordKey), (RecordSet, Instant)>,
     /// Daemons that are setting back what they did, by a person's order.

@@ -35,15 +35,19 @@ impl<'a> Course<'a> {
         self.writes.get(self.done).filter(|_| self.outcome.is_none())
     }
 
+    /// The write that went last.
+    fn last(&self) -> Option<&Write> {
+        self.writes.get(self.done.checked_sub(1)?)
+    }
+
     /// What the write that went last created.
     pub(super) fn fresh(&self) -> impl Iterator<Item = &RecordSet> {
-        self.done.checked_sub(1).and_then(|last| self.writes.get(last)).into_iter().flat_map(Write::created)
+        self.last().into_iter().flat_map(Write::created)
     }
 
     /// The claims that the write that went last changed, as it left them.
     pub(super) fn changed_claims(&self) -> impl Iterator<Item = &RecordSet> {
-        let last = self.done.checked_sub(1).and_then(|last| self.writes.get(last));
-        let claims = last.into_iter().flat_map(|write| &write.steps).filter(|step| step.role == Role::Claim);
+        let claims = self.last().into_iter().flat_map(|write| &write.steps).filter(|step| step.role == Role::Claim);
         claims.filter(|step| step.change.from().is_some()).filter_map(|step| step.change.to())
     }
 

@@ -6,9 +6,16 @@ use zonewright_core::documents::Document;
 use zonewright_core::{RecordKey, RecordSet, intent};
 
 use super::lately::LATELY;
-use super::{Author, Left, Right, Truth, is_text_of};
+use super::{Author, Right, Truth, is_text_of};
 use crate::names::{is_record, speaks};
 use crate::rules::Rule;
+
+/// What the daemons and commands of one owner last left at a key.
+#[derive(Debug)]
+pub(super) struct Left {
+    owner: Option<String>,
+    set: Option<RecordSet>,
+}
 
 impl Truth {
     /// A command for the owner of `daemon`. Only a drain takes records away; no command changes one, and none touches what its
