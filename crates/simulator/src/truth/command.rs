@@ -1,6 +1,10 @@
 //! What a command of a person writes, and what an undo sets back: in, changes of zones and of objects with claims; out, how both
 //! are then, and a broken rule where it touched more than is its own.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::slice;
+
 use tokio::time::Instant;
 use zonewright_core::documents::Document;
 use zonewright_core::{RecordKey, RecordSet, intent};
@@ -76,27 +80,44 @@ impl Truth {
         taken.is_some_and(|(set, at)| set.data == to.data && at.elapsed() < LATELY)
     }
 
-    /// Whether a write of a daemon is one of an undo that a person ordered: what it takes away is what we left there, whoever of
-    /// us was the last, or what its own owner left, if that stands there again. It is carried out then.
-    pub(super) fn sets_back(&mut self, daemon: usize, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) -> bool {
-        let owner = &self.parties[daemon].owner;
-        let as_left = |(key, _): &(RecordKey, Option<RecordSet>)| {
-            let stands = self.zones[zone].sets.get(key).map(|set| &set.data);
-            let Some(left) = self.left.get(&(zone, key.clone())) else { return stands.is_none() };
-            let counts = left.iter().rev().enumerate().filter(|(later, left)| *later == 0 || left.owner == *owner);
-            counts.map(|(_, left)| left.set.as_ref().map(|set| &set.data)).any(|left| left == stands)
-        };
-        if !self.undoing.contains(&daemon) || !changes.iter().all(as_left) {
-            return false;
+    /// Carries out what a daemon writes for an undo that a person ordered: it takes away what we left there, whoever of us was the
+    /// last, or what its own owner left, if that stands there again. What is left of the write is to be judged as any other: a
+    /// record that stands otherwise, and its claims.
+    pub(super) fn set_back<'a>(
+        &mut self,
+        daemon: usize,
+        zone: usize,
+        changes: &'a [(RecordKey, Option<RecordSet>)],
+    ) -> Cow<'a, [(RecordKey, Option<RecordSet>)]> {
+        if !self.undoing.contains(&daemon) {
+            return Cow::Borrowed(changes);
+        }
+        let mut otherwise = BTreeSet::new();
+        for change in changes.iter().filter(|(key, _)| !self.is_as_left(daemon, zone, key)).collect::<Vec<_>>() {
+            otherwise.extend(self.concerned(zone, slice::from_ref(change)));
+        }
+        let of_those = |change: &(RecordKey, _)| !self.concerned(zone, slice::from_ref(change)).is_disjoint(&otherwise);
+        let (judged, undone): (Vec<_>, Vec<_>) = changes.iter().cloned().partition(of_those);
+        if undone.is_empty() {
+            return Cow::Borrowed(changes);
         }
         self.verdicts.note(Rule::Command, true);
-        self.note_left(daemon, zone, changes);
-        self.touch(Author::Daemon(daemon), zone, changes);
-        for (key, _) in changes {
+        self.note_left(daemon, zone, &undone);
+        self.touch(Author::Daemon(daemon), zone, &undone);
+        for (key, _) in &undone {
             self.note_fulfilled(daemon, zone, key);
         }
         self.cast_shadows();
-        true
+        Cow::Owned(judged)
+    }
+
+    /// Whether what stands at a key is what processes and commands left there: the last of any owner, or the daemon's own.
+    fn is_as_left(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        let owner = &self.parties[daemon].owner;
+        let stands = self.zones[zone].sets.get(key).map(|set| &set.data);
+        let Some(left) = self.left.get(&(zone, key.clone())) else { return stands.is_none() };
+        let counts = left.iter().rev().enumerate().filter(|(later, left)| *later == 0 || left.owner == *owner);
+        counts.map(|(_, left)| left.set.as_ref().map(|set| &set.data)).any(|left| left == stands)
     }
 
     /// Notes what a daemon, or a command for its owner, left at some keys.

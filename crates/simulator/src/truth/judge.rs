@@ -81,7 +81,8 @@ impl Truth {
             self.broken(Rule::DryRun, format!("daemon {daemon} wrote {}", changes[0].0));
         }
         self.writes += 1;
-        if self.sets_back(daemon, zone, changes) {
+        let changes = &*self.set_back(daemon, zone, changes);
+        if changes.is_empty() {
             return;
         }
         self.note_left(daemon, zone, changes);
@@ -163,7 +164,11 @@ impl Truth {
     }
 
     /// The record keys that a write changes, or whose claims it changes.
-    fn concerned(&mut self, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) -> BTreeSet<(usize, RecordKey)> {
+    pub(super) fn concerned(
+        &mut self,
+        zone: usize,
+        changes: &[(RecordKey, Option<RecordSet>)],
+    ) -> BTreeSet<(usize, RecordKey)> {
         let mut concerned = BTreeSet::new();
         for (key, _) in changes {
             if key.rtype == RecordType::Txt && !is_record(key) {
