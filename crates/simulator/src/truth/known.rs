@@ -21,6 +21,8 @@ const LATELY: Duration = Duration::from_mins(10);
 
 /// The longest pause of a name that was refused: what is news there is planned by after it.
 const PARKED: Duration = Duration::from_secs(75);
+/// How long a zone pauses at most after the first call of which it is not known what became of it.
+const PAUSE: Duration = Duration::from_millis(1_250);
 
 /// The longest time from a write to its answer in fair weather.
 const ANSWERED: Duration = Duration::from_secs(1);
@@ -194,9 +196,21 @@ impl Truth {
         let sweeps = |party: &Party, owner: &String| {
             (party.may_update || party.may_delete) && party.owner.as_ref() == Some(owner)
         };
+        // Where taking it back was refused, what stands is read after a pause.
+        let pauses = |owner: &String, text: &RecordKey| {
+            let mut meant = self.speaks_for.get(text).into_iter().flatten();
+            meant.any(|(zone, key)| {
+                let refused = |(by, at, name): &(usize, usize, DnsName)| {
+                    self.parties[*by].owner.as_ref() == Some(owner) && at == zone && *name == key.name
+                };
+                self.refused.iter().any(|(place, at)| refused(place) && at.elapsed() <= PAUSE)
+            })
+        };
         let is_intent = |set: &&RecordSet| {
             set.data.as_records().iter().any(|data| match saying(data) {
-                Saying::Intent { owner, .. } => self.parties.iter().any(|party| sweeps(party, &owner)),
+                Saying::Intent { owner, .. } => {
+                    self.parties.iter().any(|party| sweeps(party, &owner)) && !pauses(&owner, &set.key)
+                }
                 _ => false,
             })
         };
