@@ -103,7 +103,10 @@ impl<'a> Draft<'a> {
             Ownership::Ours(Some(claim)) if self.view.is_at_home(key, &claim) => {
                 self.keep(None, to, &heritage, &claim)?;
             }
-            Ownership::Ours(_) | Ownership::Unclaimed => self.place(to, &heritage)?,
+            Ownership::Ours(_) | Ownership::Unclaimed => {
+                self.require_former(key);
+                self.place(to, &heritage)?;
+            }
             _ if self.is_overruled(key, &claims) => self.place(to, &heritage)?,
             other => return Err(self.not_ours(key, &other, &claims)),
         }
@@ -254,6 +257,13 @@ impl<'a> Draft<'a> {
             None if target.is_within(&self.view.zone.name) => self.absent.push(text_key(&target, key.set_id.as_ref())),
             None => {}
         }
+    }
+
+    /// Demands that claims of ours where former settings put them are as they were read: what somebody writes beside them speaks
+    /// against today's.
+    fn require_former(&mut self, key: &RecordKey) {
+        let former = self.own_sites(key).filter(|site| site.format == Format::Former);
+        self.requires.extend(former.map(|site| site.set));
     }
 
     pub(super) fn push(&mut self, key: &RecordKey, change: Change) -> Result<(), String> {
