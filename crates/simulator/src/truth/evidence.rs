@@ -62,7 +62,9 @@ impl Truth {
         let elsewhere = self.home(step) != step.zone;
         // A CNAME may be on its way for which this had to go first, though its object asks for something else by now.
         let cleared = self.profile.staged && sight.asks_for_another_type(key, self.patience());
-        let otherwise = cleared || sight.asked_for_no_address(key, resource, self.patience());
+        // Or a plan, of the time in which the CNAME yielded to what was asked for beside it.
+        let yielded = instead.contains(&RecordType::Cname) && sight.asked_otherwise(key, self.patience());
+        let otherwise = cleared || yielded || sight.asked_for_no_address(key, resource, self.patience());
         let unknown = !comes && (elsewhere || excused || otherwise);
         self.verdicts.note(Rule::Replacement, !unknown);
         if !comes && !unknown {
