@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::slice;
 
 use tokio::time::Instant;
+use zonewright_core::capability::CreateMode;
 use zonewright_core::documents::Document;
 use zonewright_core::{RecordKey, RecordSet, intent};
 
@@ -42,7 +43,10 @@ impl Truth {
             });
             let narrowed = from.is_some() && self.narrowed_by_itself(daemon, zone, key);
             let fair = match &from {
-                Some(_) if is_record(key) => may_delete && to.is_none() && (narrowed || self.is_of(daemon, zone, key)),
+                Some(from) if is_record(key) => {
+                    let goes = to.as_ref().is_none_or(|to| self.keeps_what_was_added(from, to));
+                    may_delete && goes && (narrowed || self.is_of(daemon, zone, key))
+                }
                 Some(set) => self.only_own_texts_go(daemon, set, to.as_ref()),
                 None if is_record(key) => to.as_ref().is_some_and(|to| self.restores(zone, key, to)),
                 None => to.as_ref().is_some_and(speaks),
@@ -57,6 +61,12 @@ impl Truth {
         }
         self.note_left(daemon, zone, changes);
         self.foreign(Author::Human, zone, changes);
+    }
+
+    /// Whether a delete took away what had been read of a set, and left there what was added to it since: where creates add, members of a set go,
+    /// and not the set.
+    fn keeps_what_was_added(&self, from: &RecordSet, to: &RecordSet) -> bool {
+        self.profile.capability.create == CreateMode::Additive && from.data.contains(&to.data)
     }
 
     /// Whether a record is nobody's only since a command narrowed the claim on it, in an object, to what a process of its owner has changed
