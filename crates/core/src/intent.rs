@@ -69,13 +69,17 @@ impl Intent {
         Some(Self { records: records?, claim: claim.to_owned() })
     }
 
+    /// The intent that a record's data is; `None` if it is none.
+    pub fn of(data: &RData) -> Option<Self> {
+        match data {
+            RData::Txt(txt) => txt.text().and_then(|text| Self::parse(&text)),
+            _ => None,
+        }
+    }
+
     /// The intents that the texts of a set hold.
     pub fn all_in(set: &RecordSet) -> Vec<Self> {
-        let texts = set.data.as_records().iter().filter_map(|data| match data {
-            RData::Txt(txt) => txt.text(),
-            _ => None,
-        });
-        texts.filter_map(|text| Self::parse(&text)).collect()
+        set.data.as_records().iter().filter_map(Self::of).collect()
     }
 
     /// Whether a text begins like an intent, also one that cannot be read further.

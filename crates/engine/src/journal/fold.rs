@@ -11,8 +11,10 @@ use std::fmt;
 
 use zonewright_core::change::{Change, Group, Precondition, Role, Step};
 use zonewright_core::endpoint::ObjectRef;
+use zonewright_core::intent::{Announced, Intent};
 use zonewright_core::name::DnsName;
-use zonewright_core::record::{RecordKey, RecordSet};
+use zonewright_core::rdata::{RData, Txt};
+use zonewright_core::record::{RecordData, RecordKey, RecordSet};
 
 use super::entry::{Entry, EntryResult, EntryStep};
 use super::handover::{Handover, line};
@@ -262,19 +264,20 @@ impl Folded {
         if self.open {
             return Err(UndoRefusal::Open);
         }
-        let mut now: Vec<(&RecordKey, &Span, Option<RecordSet>)> =
-            self.spans.iter().map(|(key, span)| (key, span, stands(key))).collect();
+        let restored = |span: &Span| if span.claim { self.finished(span, &stands) } else { span.before.clone() };
+        let mut now: Vec<(&RecordKey, &Span, Option<RecordSet>, Option<RecordSet>)> =
+            self.spans.iter().map(|(key, span)| (key, span, restored(span), stands(key))).collect();
         // What people look at comes first.
-        now.sort_by_key(|(_, span, _)| span.claim);
-        if !now.is_empty() && now.iter().all(|(_, span, stands)| meets(span.before.as_ref(), stands.as_ref())) {
+        now.sort_by_key(|(_, span, ..)| span.claim);
+        if !now.is_empty() && now.iter().all(|(_, _, before, stands)| meets(before.as_ref(), stands.as_ref())) {
             return Err(UndoRefusal::Back);
         }
         let (mut steps, mut stored, mut requires) = (Vec::new(), Vec::new(), Vec::new());
-        for (key, span, stands) in now {
+        for (key, span, before, stands) in now {
             if !meets(span.left.as_ref(), stands.as_ref()) {
                 return Err(UndoRefusal::Changed { key: key.clone(), stands: stands.map(Box::new) });
             }
-            match (stands, span.before.clone()) {
+            match (stands, before) {
                 (None, None) => requires.push(Precondition::Absent(key.clone())),
                 (Some(from), Some(to)) if to.is_met_by(&from) => requires.push(Precondition::Exact(from)),
                 (from, to) => steps.extend(change(from, to).map(|change| span.step(change))),
@@ -285,6 +288,24 @@ impl Folded {
         steps.sort_by_key(|step| matches!(step.change, Change::Create { .. }));
         let Some(name) = self.name().cloned() else { return Err(UndoRefusal::Back) };
         Ok(Group { name, steps, stored, requires, objects: self.objects.iter().cloned().collect() })
+    }
+
+    /// The claims of a span as they stood, without a write half done: an intent comes back as the claim that it announced where its record
+    /// stands, or comes back with it; else it spoke for nothing, and does not.
+    fn finished(&self, span: &Span, stands: impl Fn(&RecordKey) -> Option<RecordSet>) -> Option<RecordSet> {
+        let before = span.before.clone()?;
+        let record = |announced: &Announced| {
+            let (name, rtype, set_id) = (announced.name.clone(), announced.rtype, before.key.set_id.clone());
+            let key = RecordKey { name, rtype, set_id };
+            self.spans.get(&key).map_or_else(|| stands(&key), |span| span.before.clone())
+        };
+        let speaks = |intent: &Intent| intent.records.iter().filter_map(record).any(|record| intent.covers(&record));
+        let member = |data: &RData| match Intent::of(data) {
+            Some(intent) => speaks(&intent).then(|| RData::Txt(Txt::from_text(&intent.claim))),
+            None => Some(data.clone()),
+        };
+        let members: Vec<RData> = before.data.as_records().iter().filter_map(member).collect();
+        (!members.is_empty()).then(|| RecordSet { data: RecordData::records(members), ..before })
     }
 }
 

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use zonewright_core::clock::Timestamp;
+use zonewright_core::intent::Intent;
 use zonewright_core::record::{RecordData, RecordKey, RecordSet};
 use zonewright_core::testing::{name, object, set};
 
@@ -186,6 +187,44 @@ fn the_claim_of_a_record_goes_back_with_it() {
     assert_eq!(only.resource.as_deref(), Some("service/ns/former"));
     assert_eq!(only.held.as_ref().and_then(|claim| claim.resource.as_deref()), Some("service/ns/a"));
     assert_eq!(only.owner.as_ref().map(zonewright_core::claim::OwnerId::as_str), Some("me"));
+}
+
+/// What an undo makes of one change of a claim, where `stands` is there; `FROM -> TO` are texts, or `-`.
+fn undone_claim(change: &str, record: Option<&str>, stands: &[&str]) -> Vec<String> {
+    let claim = |text: &str| (text != "-").then(|| set(&format!("a-x.example TXT \"{text}\"")));
+    let (from, to) = change.split_once(" -> ").unwrap();
+    let mut only = entry(1, "x.example", record.as_slice());
+    only.steps.retain(|step| !step.claim);
+    let (had, has) = (ClaimTerms::default(), ClaimTerms::default());
+    only.steps.push(EntryStep { claim: true, from: claim(from), to: claim(to), had, has });
+    let mut fold = Fold::default();
+    fold.take(&only, Some(EntryResult::Applied));
+    let stands: Vec<RecordSet> = stands.iter().map(|line| set(line)).chain(claim(to)).collect();
+    let find = |key: &RecordKey| stands.iter().find(|set| set.key == *key).cloned();
+    match fold.finish()[0].inverse(find) {
+        Ok(group) => group.changes().map(ToString::to_string).collect(),
+        Err(refusal) => vec![refusal.to_string()],
+    }
+}
+
+#[test]
+fn an_undo_brings_back_no_write_half_done() {
+    let (stood, other) = ("x.example A 192.0.2.1", "x.example A 192.0.2.2");
+    let intent = Intent::new([&set(stood)], "claim").to_string();
+    let back = || vec!["it is as it was before already".to_owned()];
+    let raised = format!("{intent} -> claim");
+    // The intent spoke for what stands: so does the claim that it has become.
+    assert_eq!(undone_claim(&raised, None, &[stood]), back());
+    // It spoke for nothing: there was no right, and none stays.
+    assert_eq!(undone_claim(&raised, None, &[other]), ["- a-x.example TXT \"claim\""]);
+    assert_eq!(undone_claim(&raised, None, &[]), ["- a-x.example TXT \"claim\""]);
+    assert_eq!(undone_claim(&format!("{intent} -> -"), None, &[]), back());
+    // With its record it comes back as the claim that it was to be.
+    let gone = undone_claim(&format!("{intent} -> -"), Some("A 192.0.2.1 -> -"), &[]);
+    assert_eq!(gone, ["+ x.example A 192.0.2.1", "+ a-x.example TXT \"claim\""]);
+    // And so it does once its record has been changed under the claim.
+    let changed = undone_claim(&raised, Some("A 192.0.2.1 -> A 192.0.2.2"), &[other]);
+    assert_eq!(changed, ["~ x.example A 192.0.2.1 (was 192.0.2.2)"]);
 }
 
 /// One thing that happens to a zone of four names.
