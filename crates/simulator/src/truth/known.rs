@@ -21,6 +21,7 @@ const LATELY: Duration = Duration::from_mins(10);
 
 /// The longest pause of a name that was refused: what is news there is planned by after it.
 const PARKED: Duration = Duration::from_secs(75);
+
 /// How long a zone pauses at most after the first call of which it is not known what became of it.
 const PAUSE: Duration = Duration::from_millis(1_250);
 
