@@ -16,7 +16,7 @@ use zonewright_core::error::Result;
 use zonewright_core::flap::ContestedNames;
 use zonewright_core::intent::Intent;
 use zonewright_core::name::DnsName;
-use zonewright_core::provider::Read;
+use zonewright_core::provider::{Listing, Read};
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::view::Changed;
 
@@ -180,18 +180,46 @@ impl Worker {
         }
     }
 
-    /// Reads names back into the view. Returns what stood before at those that hold something else than was known.
+    /// Reads names back into the view, and the claims of what turned up there. Returns what stood before at those that hold
+    /// something else than was known.
     ///
     /// # Errors
     /// As [`zonewright_core::provider::Provider::records`].
     pub(crate) async fn read_names(&mut self, names: &BTreeSet<DnsName>) -> Result<Changed> {
+        let (provider, zone) = (&self.instance.provider, &self.handle.zone);
         let began = Instant::now();
-        let listing = self.instance.provider.records(&self.handle.zone, Read::Names(names)).await?;
-        let listing = self.instance.named(listing, &self.handle.zone);
-        let changed = self.handle.view_mut().take(listing, Some(names), began, Duration::ZERO);
+        let listing = provider.records(zone, Read::Names(names)).await?;
+        let claims = self.unread_claims(&listing, names);
+        let mut changed = Changed::new();
+        if !claims.is_empty() {
+            let began = Instant::now();
+            let listing = provider.records(zone, Read::Names(&claims)).await?;
+            changed.extend(self.take_names(listing, &claims, began));
+        }
+        changed.extend(self.take_names(listing, names, began));
         self.wake_claimed(&changed);
         self.recount_changed(&changed).await;
         Ok(changed)
+    }
+
+    fn take_names(&self, listing: Listing, names: &BTreeSet<DnsName>, began: Instant) -> Changed {
+        let listing = self.instance.named(listing, &self.handle.zone);
+        self.handle.view_mut().take(listing, Some(names), began, Duration::ZERO)
+    }
+
+    /// Where claims may stand on records that were read at `names` and that nobody knew of, and were not read with them: without
+    /// these a claim in the old format, which speaks for all types of a name, would seem to be theirs.
+    fn unread_claims(&self, listing: &Listing, names: &BTreeSet<DnsName>) -> BTreeSet<DnsName> {
+        let Listing::Names(sets) = listing else { return BTreeSet::new() };
+        let zone = &self.handle.zone;
+        let is_new = |set: &&RecordSet| {
+            let known = self.handle.view().at(&set.key.name);
+            !known.iter().any(|known| known.key.rtype == set.key.rtype)
+        };
+        let managed = |set: &&RecordSet| self.context.config.managed.contains(&set.key.rtype);
+        let records = sets.iter().filter(managed).filter(is_new).filter(|set| !self.instance.is_claim(zone, set));
+        let claims = records.flat_map(|set| self.instance.registry.claim_names(zone, &set.key));
+        claims.filter(|name| name.is_within(&zone.name) && !names.contains(name)).collect()
     }
 
     /// The names in this zone that a group changes or rests on.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use zonewright_core::RecordType;
 use zonewright_core::plan::Policy;
 use zonewright_engine::Engine;
 
@@ -150,4 +151,31 @@ async fn a_change_that_a_refused_write_met_counts() {
         after(&engine, Duration::from_secs(1)).await;
     }
     assert_eq!(fought(&engine), ["x.example in example by an unknown writer"]);
+}
+
+/// What turns up where a name is read is judged by its own claim, not by ours in the old format beside it, which speaks for every
+/// other type that has none: nothing of theirs is shown as what we would delete.
+#[tokio::test(start_paused = true)]
+async fn what_turns_up_at_a_name_is_judged_by_its_own_claim() {
+    let mut world = World::new(&["example"]);
+    world.sim.blind();
+    world.config.managed.insert(RecordType::Mx);
+    world.config.interval = minutes(4);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    for number in 1..=3 {
+        world.sim.insert(&[&format!("x.example A 203.0.113.{number}")]);
+        after(&engine, minutes(4)).await;
+    }
+    assert_eq!((fought(&engine).len(), x(&world)), (1, "x.example A 203.0.113.3".to_owned()));
+    world.sim.insert(&[
+        "x.example TXT heritage=external-dns,external-dns/owner=me",
+        "x.example MX 10_mail.example",
+        "mx-x.example TXT heritage=external-dns,external-dns/owner=other",
+    ]);
+    let before = world.sim.targeted();
+    after(&engine, minutes(2)).await;
+    assert!(world.sim.targeted() > before, "the name was read by itself, to be repaired");
+    assert_eq!(engine.plans(), []);
 }
