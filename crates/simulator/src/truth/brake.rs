@@ -95,17 +95,25 @@ impl Ledger {
         }
     }
 
-    /// Uses an approval up, if there is one for exactly this.
-    fn spend(&mut self, delete: &Counted, now: Timestamp) -> bool {
+    /// Uses an approval up, if there is one for exactly this. A process that could not read the state knows of none that was given
+    /// before `unread`: who reads it again finds these as they were.
+    fn spend(&mut self, delete: &Counted, now: Timestamp, unread: Option<Instant>) -> bool {
         let fits = |approved: &Approved| {
             let same_right = approved.right.as_ref().is_none_or(|right| *right == delete.right);
             let same_data = approved.data.as_ref().is_none_or(|data| *data == delete.stood.data);
             approved.until > now && same_data && same_right
         };
-        let covered = self.approved.get(&delete.stood.key).is_some_and(|given| given.iter().any(fits));
+        let known = |approved: &Approved| unread.is_none_or(|unread| approved.at >= unread);
+        let covers = |approved: &Approved| known(approved) && fits(approved);
+        let covered = self.approved.get(&delete.stood.key).is_some_and(|given| given.iter().any(covers));
         if covered {
             let key = &delete.stood.key;
-            self.used.extend(self.approved.remove(key).map(|given| (key.clone(), given)));
+            let given = self.approved.remove(key).unwrap_or_default();
+            let (used, left): (Vec<_>, Vec<_>) = given.into_iter().partition(known);
+            if !left.is_empty() {
+                self.approved.insert(key.clone(), left);
+            }
+            self.used.insert(key.clone(), used);
             self.spent.insert(key.clone());
         }
         covered
@@ -223,9 +231,10 @@ impl Truth {
         }
         let mut uncovered: Vec<&Counted> = Vec::new();
         let mut beyond = false;
+        let unread = self.stateless.get(&daemon).copied().filter(|_| !self.has_kept.contains(&daemon));
         for delete in counted {
             let ledger = self.ledgers.entry((daemon, zone)).or_default();
-            if ledger.spend(delete, now) {
+            if ledger.spend(delete, now, unread) {
                 self.verdicts.note(Rule::Approval, true);
             } else {
                 beyond |= ledger.reaches_beyond(delete);
