@@ -337,8 +337,10 @@ impl Truth {
             return;
         }
         let left: usize = zones.iter().map(|zone| self.count_owned(daemon, *zone)).sum();
-        let changed =
-            |zone: &usize| self.zone_changed_unseen(daemon, *zone) || self.words_changed_unseen(daemon, *zone);
+        // Each zone is read by itself.
+        let changed = |other: &usize| {
+            self.zone_changed_unseen(daemon, *other, *other != zone) || self.words_changed_unseen(daemon, *other)
+        };
         // What does not count goes in another zone while a write that left that much is on its way, or in this one, where a call has
         // stages: what comes in its stead comes in the second one.
         let patience = self.patience();

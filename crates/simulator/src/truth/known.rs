@@ -26,7 +26,7 @@ const PARKED: Duration = Duration::from_secs(75);
 const PAUSE: Duration = Duration::from_millis(1_250);
 
 /// The longest time from a write to its answer in fair weather.
-const ANSWERED: Duration = Duration::from_secs(1);
+pub(super) const ANSWERED: Duration = Duration::from_secs(1);
 
 impl Truth {
     /// A write was answered: the process knows what stands there, until somebody else changes it.

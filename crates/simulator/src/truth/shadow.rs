@@ -11,6 +11,7 @@ use zonewright_core::capability::{Atomicity, CreateMode, Preconditions};
 use zonewright_core::clock::Timestamp;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet};
 
+use super::known::ANSWERED;
 use super::{Author, Truth, is_text_of};
 use crate::names::{Sets, speaks};
 use crate::rules::Rule;
@@ -109,9 +110,10 @@ impl Truth {
         touched.is_some_and(|by| by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen))
     }
 
-    /// Whether somebody else changed anything of a zone since the daemon last read all of it.
-    pub(super) fn zone_changed_unseen(&self, daemon: usize, zone: usize) -> bool {
-        let seen = self.last_listing(daemon, zone).map_or(0, |(serial, _)| *serial);
+    /// Whether somebody else changed anything of a zone since the daemon last read all of it. `waits`: perhaps it was not answered yet.
+    pub(super) fn zone_changed_unseen(&self, daemon: usize, zone: usize, waits: bool) -> bool {
+        let mut listings = self.listings.get(&(daemon, zone)).into_iter().flatten();
+        let seen = listings.find(|(_, at)| !waits || at.elapsed() > ANSWERED).map_or(0, |(serial, _)| *serial);
         let others = |by: &std::collections::BTreeMap<Author, u64>| {
             by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen)
         };
