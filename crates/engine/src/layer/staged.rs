@@ -201,7 +201,7 @@ impl Staged {
     }
 
     /// Reads the names where something was added just now, and withdraws what stands beside something foreign. A claim there that was
-    /// changed in the same step, and is not as it was left any more, gives no right to go on either.
+    /// changed in the same step, or a record that was added before, and is not as it was left any more, gives no right to go on either.
     async fn read_back(&self, zone: &Zone, courses: &mut [Course<'_>], went: &[usize]) {
         // The reading before the next write shows it too, where the provider does that itself.
         let shown_next = |course: &&Course<'_>| self.reads_itself(zone) && course.next().is_some();
@@ -221,12 +221,14 @@ impl Staged {
             let sets = added.remove(&position).unwrap_or_default();
             let claims = course.changed_claims().filter(|claim| names.contains(&claim.key.name));
             let claims: Vec<RecordSet> = claims.filter(|_| course.next().is_some()).cloned().collect();
-            if sets.is_empty() && claims.is_empty() {
+            let announced = course.announced().filter(|set| names.contains(&set.key.name));
+            let announced: Vec<RecordSet> = announced.cloned().collect();
+            if sets.is_empty() && claims.is_empty() && announced.is_empty() {
                 continue;
             }
             let problem = match &listing {
                 Ok(Listing::Names(found) | Listing::Full { sets: found, .. }) => {
-                    let taken = sets.iter().find_map(|set| conflict(set, found, &beside));
+                    let taken = sets.iter().chain(&announced).find_map(|set| conflict(set, found, &beside));
                     let taken = taken.or_else(|| claims.iter().find_map(|claim| edited(claim, found)));
                     taken.map(|text| (true, refusal(text)))
                 }

@@ -45,6 +45,13 @@ impl<'a> Course<'a> {
         self.last().into_iter().flat_map(Write::created)
     }
 
+    /// The records that the writes before that created, while a claim is still to come over them.
+    pub(super) fn announced(&self) -> impl Iterator<Item = &RecordSet> {
+        let before = self.writes.iter().take(self.done.saturating_sub(1)).filter(|_| self.next().is_some());
+        let records = before.flat_map(|write| &write.steps).filter(|step| step.role == Role::Record);
+        records.filter_map(|step| created(&step.change))
+    }
+
     /// The claims that the write that went last changed, as it left them.
     pub(super) fn changed_claims(&self) -> impl Iterator<Item = &RecordSet> {
         let claims = self.last().into_iter().flat_map(|write| &write.steps).filter(|step| step.role == Role::Claim);

@@ -216,3 +216,31 @@ async fn a_claim_that_went_before_its_names_were_read_back_gives_no_right() {
         "two intents, the record that comes, its claim: nothing goes and comes back"
     );
 }
+
+/// Of two records that come, the name is read for each. What the second reading shows of the first record is heeded: somebody has
+/// changed it since, and a claim would speak for what he wrote.
+#[tokio::test(start_paused = true)]
+async fn a_record_that_was_changed_before_its_name_was_read_for_another_is_not_claimed() {
+    let (first, second) = (set("x.example A 192.0.2.1"), set("x.example AAAA 2001:db8::1"));
+    let group = group(vec![
+        record(Change::Create { to: first.clone() }),
+        Step::claim(Change::Create { to: claim("a-x.example") }),
+        record(Change::Create { to: second }),
+        Step::claim(Change::Create { to: claim("aaaa-x.example") }),
+    ]);
+    let edited = set("x.example A 192.0.2.9");
+    let provider = Arc::new(Plain {
+        create: CreateMode::Additive,
+        // Two intents and the first record come before.
+        slow: 3,
+        answer: Duration::from_millis(1),
+        meanwhile: Mutex::new(Some(edited.clone())),
+        ..Plain::new(&[])
+    });
+    let outcomes = Staged::new(provider.clone()).apply(&zone(), &[group]).await;
+    assert!(matches!(outcomes.as_slice(), [Outcome::Unknown(_)]), "{outcomes:?}");
+    let stand = provider.sets();
+    assert_eq!(stand.get(&first.key), Some(&edited));
+    let claimed = |set: &&RecordSet| set.data.contains(&claim("x.example").data);
+    assert_eq!(stand.values().filter(claimed).count(), 0, "{stand:?}");
+}

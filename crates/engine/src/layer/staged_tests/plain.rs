@@ -33,12 +33,14 @@ pub(super) struct Plain {
     pub(super) foreign: Mutex<Option<RecordSet>>,
     /// What another writer makes of a record set right before it is changed or deleted.
     pub(super) edit: Mutex<Option<RecordSet>>,
-    /// What another writer puts there while the answer of the slow call takes four seconds.
+    /// What another writer puts there while the answer of the slow call is on its way.
     pub(super) meanwhile: Mutex<Option<RecordSet>>,
     /// The record set that another writer takes away right before names are read.
     pub(super) taken: Mutex<Option<RecordKey>>,
     /// The slow call, if there is something to put there meanwhile.
     pub(super) slow: usize,
+    /// How long its answer takes.
+    pub(super) answer: Duration,
 }
 
 impl Plain {
@@ -59,6 +61,7 @@ impl Plain {
             meanwhile: Mutex::new(None),
             taken: Mutex::new(None),
             slow: 0,
+            answer: Duration::from_secs(4),
         }
     }
 
@@ -191,7 +194,7 @@ impl Provider for Plain {
         let is_slow = *self.calls.lock().unwrap() == self.slow + 1;
         let meanwhile = self.meanwhile.lock().unwrap().take_if(|_| is_slow);
         if let Some(foreign) = meanwhile {
-            tokio::time::sleep(Duration::from_secs(4)).await;
+            tokio::time::sleep(self.answer).await;
             self.sets.lock().unwrap().insert(foreign.key.clone(), foreign);
         }
         outcomes
