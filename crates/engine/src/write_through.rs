@@ -278,8 +278,8 @@ fn has_claim_elsewhere(worker: &Worker, key: &RecordKey) -> bool {
     worker.ownership(key).claim().is_some_and(|claim| !claim.current)
 }
 
-/// Whether a group makes, changes or passes on a record at a name where another object has one, and several ask for one type: that
-/// object may hold the name now. What is asked for is looked at last: most names are one object's.
+/// Whether a group makes or changes a record at a name where another object has one, or passes it on, and several ask for one type:
+/// another object may hold the name now. What is asked for is looked at last: most names are one object's.
 fn joins_another(worker: &Worker, group: &Group) -> bool {
     if group.changes().all(|change| matches!(change, Change::Delete { .. })) {
         return false;
@@ -299,7 +299,9 @@ fn joins_another(worker: &Worker, group: &Group) -> bool {
     };
     let mut labels: BTreeMap<_, BTreeSet<Option<Arc<str>>>> = BTreeMap::new();
     for set in &stands {
-        labels.entry(&set.key.set_id).or_default().extend(label(set));
+        // Whom a record is taken from held the name until now.
+        let former = written.get(&set.key).and_then(|step| Some(step.held.as_ref()?.resource.clone()));
+        labels.entry(&set.key.set_id).or_default().extend(label(set).into_iter().chain(former));
     }
     labels.values().any(|labels| labels.len() > 1) && has_rivals(worker, &group.name)
 }

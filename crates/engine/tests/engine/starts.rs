@@ -176,3 +176,29 @@ async fn a_fresh_process_finds_nothing_to_do_where_an_update_decides_who_holds_t
     let changes = rest(&engine).await.changes;
     assert_eq!((changes.created, changes.updated, changes.deleted, changes.claims), (0, 0, 0, 0));
 }
+
+/// And where a record goes to an object that holds the others there already: whom it is taken from holds the name no more.
+#[tokio::test(start_paused = true)]
+async fn a_fresh_process_finds_nothing_to_do_where_an_update_ends_what_an_object_held() {
+    let mut world = World::new(&["example"]);
+    world.config.names.same_name = SameName::Union;
+    let claim =
+        |of: &str| format!("TXT heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/{of}");
+    // While services were in doubt, nothing was taken away from either record.
+    world.sim.insert(&[
+        "x.example A 192.0.2.1 192.0.2.2",
+        &format!("a-x.example {}", claim("o0")),
+        "x.example AAAA 2001:db8::1 2001:db8::2",
+        &format!("aaaa-x.example {}", claim("o2")),
+    ]);
+    world.cluster.put("o0", &["x.example AAAA 2001:db8::1"]);
+    world.cluster.put("o1", &["x.example A 192.0.2.1", "ttl:600"]);
+    world.cluster.put("o2", &["x.example A 192.0.2.2"]);
+    let engine = world.start().await;
+    let changes = rest(&engine).await.changes;
+    assert_eq!((changes.created, changes.updated, changes.deleted), (0, 2, 0), "AAAA, and then the TTL of A");
+    engine.stop().await;
+    let engine = world.start().await;
+    let changes = rest(&engine).await.changes;
+    assert_eq!((changes.created, changes.updated, changes.deleted, changes.claims), (0, 0, 0, 0));
+}
