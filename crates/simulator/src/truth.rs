@@ -25,6 +25,7 @@ mod instance;
 mod judge;
 mod known;
 mod lately;
+mod ledger;
 mod objects;
 mod rights;
 mod rows;
@@ -32,7 +33,7 @@ mod shadow;
 mod story;
 mod words;
 
-use self::brake::Ledger;
+use self::ledger::Ledger;
 pub(crate) use self::objects::Objects;
 pub(crate) use self::rows::row_document;
 

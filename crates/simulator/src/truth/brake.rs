@@ -3,160 +3,19 @@
 //! In: the deletes of a daemon, and what was approved. Out: whether more went than may go within the window, of one zone or of
 //! all together, whether an owner was left without anything, and whether an approval was used for more than it showed.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
 use tokio::time::Instant;
 use zonewright_core::clock::Timestamp;
-use zonewright_core::guard::Brake;
-use zonewright_core::{RecordData, RecordKey, RecordSet, RecordType};
+use zonewright_core::{RecordKey, RecordSet, RecordType};
 
 use super::judge::Judged;
+use super::ledger::{Approved, Counted, most};
 use super::{Author, Right, Truth, is_text_of};
 use crate::cluster::Sight;
 use crate::names::is_record;
 use crate::rules::Rule;
 
 /// The place of the ledger of all zones together, beside those of each zone.
-const PROCESS: usize = usize::MAX;
-
-/// What was approved of one delete: it covers that record, with that content and that right, once.
-#[derive(Debug)]
-struct Approved {
-    /// `None` where the record, or its claim, had been changed unseen: what was shown is what the daemon knew of it, and the judge does not
-    /// know that.
-    data: Option<RecordData>,
-    right: Option<Right>,
-    /// How often each kind had come into doubt then.
-    doubts: [u64; 2],
-    until: Timestamp,
-    at: Instant,
-}
-
-/// What the brake must have seen of one daemon and zone, or of a daemon and all its zones.
-#[derive(Debug, Default)]
-pub(crate) struct Ledger {
-    /// Counted deletes: when by the daemon's own clock, when by ours, and of what.
-    deletes: VecDeque<(Timestamp, Instant, RecordKey)>,
-    /// How many records the daemon's owner had, and when, by both clocks.
-    peaks: VecDeque<(Timestamp, Instant, usize)>,
-    /// The same without what stood only in the midst of a round: a process that replaces records one by one, the new ones first,
-    /// never had the sum, and one that dies meanwhile cannot tell of it. Nor does it know of what somebody put there since it listed the zone.
-    firm: VecDeque<(Timestamp, Instant, usize)>,
-    /// Each approval of a delete by itself: what is forgotten of a later one speaks of no earlier one.
-    approved: BTreeMap<RecordKey, Vec<Approved>>,
-    /// Deletes for which an approval was used.
-    spent: BTreeSet<RecordKey>,
-    /// The approvals that writes used up, until they are answered.
-    used: BTreeMap<RecordKey, Vec<Approved>>,
-    /// Approved deletes of writes without an answer: whether they were done is not known before the record is read.
-    open: BTreeSet<RecordKey>,
-}
-
-impl Ledger {
-    /// The daemon lost its memory of what it was told after `since`. What it deleted was written down before.
-    pub(super) fn forget(&mut self, since: Instant) {
-        self.approved.retain(|_, given| {
-            given.retain(|approved| approved.at <= since);
-            !given.is_empty()
-        });
-        self.peaks.retain(|(_, at, _)| *at <= since);
-        self.firm.retain(|(_, at, _)| *at <= since);
-    }
-
-    /// Another process goes on: what lies before its window is forgotten, and what its clock puts into the future counts as of
-    /// now.
-    pub(super) fn taken_over(&mut self, brake: &Brake, now: Timestamp) {
-        self.trim(brake, now);
-        self.deletes.iter_mut().for_each(|(at, ..)| *at = (*at).min(now));
-        self.peaks.iter_mut().chain(&mut self.firm).for_each(|(at, ..)| *at = (*at).min(now));
-    }
-
-    /// Forgets what lies before the window. A clock that jumped ahead makes things old; one that was turned back does not make
-    /// them young again.
-    fn trim(&mut self, brake: &Brake, now: Timestamp) {
-        let within = |at: Timestamp, when: Instant| at.plus(brake.window) > now && when.elapsed() < brake.window;
-        self.deletes.retain(|(at, when, _)| within(*at, *when));
-        self.peaks.retain(|(at, when, _)| within(*at, *when));
-        self.firm.retain(|(at, when, _)| within(*at, *when));
-    }
-
-    fn peak(&self) -> usize {
-        most(&self.peaks)
-    }
-
-    /// Notes how many there are. `known`: of how many the daemon could know, where its round is over.
-    fn owns(&mut self, owned: usize, known: Option<usize>, now: Timestamp) {
-        let firm = known.map(|known| (&mut self.firm, known));
-        for (peaks, owned) in [(&mut self.peaks, owned)].into_iter().chain(firm) {
-            while peaks.back().is_some_and(|(.., former)| *former <= owned) {
-                peaks.pop_back();
-            }
-            peaks.push_back((now, Instant::now(), owned));
-        }
-    }
-
-    /// Uses an approval up, if there is one for exactly this. A process that could not read the state knows of none that was given
-    /// before `unread`: who reads it again finds these as they were.
-    fn spend(&mut self, delete: &Counted, now: Timestamp, unread: Option<Instant>) -> bool {
-        let fits = |approved: &Approved| {
-            let same_right = approved.right.as_ref().is_none_or(|right| *right == delete.right);
-            let same_data = approved.data.as_ref().is_none_or(|data| *data == delete.stood.data);
-            approved.until > now && same_data && same_right
-        };
-        let known = |approved: &Approved| unread.is_none_or(|unread| approved.at >= unread);
-        let covers = |approved: &Approved| known(approved) && fits(approved);
-        let covered = self.approved.get(&delete.stood.key).is_some_and(|given| given.iter().any(covers));
-        if covered {
-            let key = &delete.stood.key;
-            let given = self.approved.remove(key).unwrap_or_default();
-            let (used, left): (Vec<_>, Vec<_>) = given.into_iter().partition(known);
-            if !left.is_empty() {
-                self.approved.insert(key.clone(), left);
-            }
-            self.used.insert(key.clone(), used);
-            self.spent.insert(key.clone());
-        }
-        covered
-    }
-
-    pub(super) fn answered(&mut self, key: &RecordKey) {
-        self.used.remove(key);
-    }
-
-    /// Nobody says whether a delete was done: where somebody puts the record there again, it looks as if it was not.
-    pub(super) fn unanswered(&mut self, key: &RecordKey) {
-        let Some(given) = self.used.remove(key) else { return };
-        self.approved.entry(key.clone()).or_default().extend(given);
-        self.spent.remove(key);
-        self.open.insert(key.clone());
-    }
-
-    /// These records were read, and only some of them stand: the other deletes were done.
-    pub(super) fn read(&mut self, is_gone: impl Fn(&RecordKey) -> bool) {
-        let gone: Vec<RecordKey> = self.open.iter().filter(|key| is_gone(key)).cloned().collect();
-        for key in gone {
-            self.open.remove(&key);
-            self.approved.remove(&key);
-            self.spent.insert(key);
-        }
-    }
-
-    /// Whether an approval of this delete was used up already, or was given for something else.
-    fn reaches_beyond(&self, delete: &Counted) -> bool {
-        self.spent.contains(&delete.stood.key) || self.approved.contains_key(&delete.stood.key)
-    }
-}
-
-fn most(peaks: &VecDeque<(Timestamp, Instant, usize)>) -> usize {
-    peaks.iter().map(|(.., owned)| *owned).max().unwrap_or(0)
-}
-
-/// A delete that the brake counts: what stood there, and by what right.
-#[derive(Debug)]
-pub(super) struct Counted {
-    pub(super) stood: RecordSet,
-    pub(super) right: Right,
-}
+pub(super) const PROCESS: usize = usize::MAX;
 
 fn keys(gone: &[&Counted]) -> String {
     let keys: Vec<String> = gone.iter().map(|delete| delete.stood.key.to_string()).collect();
@@ -282,10 +141,9 @@ impl Truth {
     /// A daemon put back what it had deleted in the same course: that was no delete.
     pub(super) fn undelete(&mut self, daemon: usize, zone: usize, key: &RecordKey) {
         for place in [zone, PROCESS] {
-            let deletes = self.ledgers.get_mut(&(daemon, place)).map(|ledger| &mut ledger.deletes);
-            let last = deletes.and_then(|deletes| Some((deletes.iter().rposition(|(.., gone)| gone == key)?, deletes)));
-            let Some((at, deletes)) = last else { return };
-            deletes.remove(at);
+            if !self.ledgers.get_mut(&(daemon, place)).is_some_and(|ledger| ledger.undelete(key)) {
+                return;
+            }
         }
     }
 
@@ -293,9 +151,7 @@ impl Truth {
     fn judge_number(&mut self, daemon: usize, place: usize, gone: &[&Counted], beyond: bool, now: Timestamp) {
         let brake = self.parties[daemon].brake;
         let ledger = self.ledgers.entry((daemon, place)).or_default();
-        ledger.deletes.extend(gone.iter().map(|delete| (now, Instant::now(), delete.stood.key.clone())));
-        ledger.trim(&brake, now);
-        let (done, peak) = (ledger.deletes.len(), ledger.peak());
+        let (done, peak) = (ledger.delete(gone, &brake, now), ledger.peak());
         // A view may be behind by what others took away.
         self.changes.retain(|(_, at)| at.elapsed() < brake.window * 2);
         let others = self.changes.iter().filter(|(author, _)| *author != Author::Daemon(daemon)).count();

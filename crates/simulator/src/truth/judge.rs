@@ -10,7 +10,7 @@ use zonewright_core::capability::CreateMode;
 use zonewright_core::clock::Timestamp;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType};
 
-use super::brake::Counted;
+use super::ledger::Counted;
 use super::{Author, Party, Right, Truth, is_text_of};
 use crate::cluster::Sight;
 use crate::names::{Rows, is_forged, is_record, speaks};

@@ -12,6 +12,7 @@ use zonewright_core::capability::{CreateMode, Preconditions};
 use zonewright_core::change::{Change, Group};
 use zonewright_core::{DnsName, RecordData, RecordKey, RecordSet, RecordType};
 
+use super::brake::PROCESS;
 use super::{Author, Party, Truth};
 use crate::names::{Saying, Sets, data, is_record, saying, set};
 use crate::rules::Rule;
@@ -48,8 +49,18 @@ impl Truth {
     pub(crate) fn unanswered(&mut self, daemon: usize, zone: usize, group: &Group) {
         let keys = group.changes().map(|change| (daemon, (zone, change.key().clone())));
         self.unanswered.extend(keys.map(|key| (key, false)));
-        if let Some(ledger) = self.ledgers.get_mut(&(daemon, zone)) {
-            group.changes().for_each(|change| ledger.unanswered(change.key()));
+        let Some(ledger) = self.ledgers.get_mut(&(daemon, zone)) else { return };
+        group.changes().for_each(|change| ledger.unanswered(change.key()));
+        let deleted: Vec<RecordKey> = ledger.deleted().cloned().collect();
+        let concerns = |key: &RecordKey| {
+            let places = self.places(zone, key).into_iter().map(|(place, _)| place);
+            [key.clone()].into_iter().chain(places).any(|place| group.changes().any(|change| *change.key() == place))
+        };
+        let lost: Vec<RecordKey> = deleted.into_iter().filter(concerns).collect();
+        for place in [zone, PROCESS] {
+            if let Some(ledger) = self.ledgers.get_mut(&(daemon, place)) {
+                ledger.lose(lost.iter().cloned());
+            }
         }
     }
 
@@ -58,9 +69,15 @@ impl Truth {
         for ((who, (at, key)), is_read) in &mut self.unanswered {
             *is_read |= (*who, *at) == (daemon, zone) && names.is_none_or(|names| names.contains(&key.name));
         }
-        if let Some(ledger) = self.ledgers.get_mut(&(daemon, zone)) {
-            let sets = &self.zones[zone].sets;
-            ledger.read(|key| names.is_none_or(|names| names.contains(&key.name)) && !sets.contains_key(key));
+        let zone_of = &self.zones[zone];
+        for place in [zone, PROCESS] {
+            if let Some(ledger) = self.ledgers.get_mut(&(daemon, place)) {
+                let shown = |key: &RecordKey| match names {
+                    Some(names) => names.contains(&key.name),
+                    None => key.name.is_within(&zone_of.zone.name),
+                };
+                ledger.read(|key| shown(key) && !zone_of.sets.contains_key(key));
+            }
         }
     }
 
