@@ -10,7 +10,7 @@
 use zonewright_core::zone::ZoneKey;
 use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType};
 
-use super::intents::begun;
+use super::intents::{begun, holds_intent};
 use super::rules::{Rules, apex_name, apex_type};
 use super::value::Heritage;
 use super::view::{View, holds_closed, text_key};
@@ -106,9 +106,11 @@ fn is_moving(rules: &Rules, set: &RecordSet, claim: &RecordSet, heritage: &Herit
 }
 
 impl View<'_> {
-    /// Whether a set of this zone is no claim: its text is none, or it is a record that an object asked for.
+    /// Whether a set of this zone is no claim, and none that is unfinished: its text is none, or it is a record that an object asked
+    /// for.
     pub(super) fn is_ordinary(&self, set: &RecordSet) -> bool {
-        self.rules.heritages(set).is_empty() || is_record(self, &self.zone.key, set)
+        let says_so = !self.rules.heritages(set).is_empty() || holds_intent(set);
+        !says_so || is_record(self, &self.zone.key, set)
     }
 
     /// Whether an ordinary record stands in this zone under a key.
