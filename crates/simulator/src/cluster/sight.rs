@@ -170,12 +170,13 @@ impl Sight {
         (0..KINDS.len()).filter(concerns).all(|kind| inner.trust[kind].fresh)
     }
 
-    /// Whether what a label rests on has come into no doubt since it had been in doubt so often.
+    /// Whether what a label rests on is in no other doubt than when it had been in doubt so often. A doubt that came and went is none.
     pub(crate) fn is_same_doubt(&self, resource: Option<&str>, then: [u64; 2]) -> bool {
         let meant = resource.and_then(kind_of);
-        let now = self.doubts();
-        let pairs = now.iter().zip(&then).enumerate();
-        pairs.filter(|(kind, _)| meant.is_none_or(|meant| meant == *kind)).all(|(_, (now, then))| now == then)
+        let inner = self.cluster.lock();
+        let pairs = inner.doubts.iter().zip(&then).enumerate();
+        let concerns = |kind: usize| meant.is_none_or(|meant| meant == kind) && !inner.trust[kind].complete;
+        pairs.filter(|(kind, _)| concerns(*kind)).all(|(_, (now, then))| now == then)
     }
 
     /// How often each kind has come into doubt.
