@@ -246,11 +246,15 @@ impl World {
         if asks.iter().all(is_cname) {
             return;
         }
+        let first = self.setup.profile.capability.targets == TargetCount::First;
+        let same = |stands: &[RData], asked: &[RData]| {
+            stands.iter().all(|data| asked.contains(data)) && (first || stands.len() == asked.len())
+        };
         let holds = |ask: &&Ask| {
             ours.iter().any(|set| match self.right(zone, &set.key) {
                 Right::One { resource: Some(resource), .. } => resource == ask.label,
                 // Where no claim names anybody, he holds the name who asks for what stands there.
-                _ => set.key.rtype == ask.key.rtype && set.data.as_records().iter().all(|data| ask.data.contains(data)),
+                _ => set.key.rtype == ask.key.rtype && same(set.data.as_records(), &ask.data),
             })
         };
         let held: Vec<bool> = asks.iter().filter(holds).map(is_cname).collect();
