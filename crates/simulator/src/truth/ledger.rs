@@ -63,6 +63,8 @@ impl Ledger {
         self.trim(brake, now);
         self.deletes.iter_mut().for_each(|(at, ..)| *at = (*at).min(now));
         self.peaks.iter_mut().chain(&mut self.firm).for_each(|(at, ..)| *at = (*at).min(now));
+        // It counts what its predecessor heard nothing of as done.
+        self.lost.clear();
     }
 
     /// Forgets what lies before the window. A clock that jumped ahead makes things old; one that was turned back does not make
