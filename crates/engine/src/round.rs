@@ -30,6 +30,10 @@ use crate::worker::Worker;
 use crate::write_through::{self, Landed};
 use crate::{claim_anomalies, orphans};
 
+/// Names that are prepared at a time while a piece is in flight: what is in flight has its turn between two such strides, so
+/// that the server works while the rest is prepared.
+const STRIDE: usize = 32;
+
 /// Plans and carries out `names`. Returns whether anything was to be done.
 ///
 /// # Errors
@@ -151,8 +155,11 @@ impl<'a> Round<'a> {
         let (mut ready, mut again) = (Prepared::default(), Vec::new());
         let size = if self.pace(queue.front()) == Dispatch::OneByOne { MOST_DENIED } else { self.piece };
         let kind = queue.front().is_some_and(|name| self.worker.retries.is_retried(name));
+        // A whole round is judged at once; a registry that writes down many as quickly as a few is given many.
+        let at_once = matches!(goal, Goal::Whole(_)) || self.worker.instance.registry.piece() > 0;
         while ready.len() < size {
-            let room = (size - ready.len()).max(16);
+            let room = size - ready.len();
+            let room = if at_once { room.max(16) } else { room.min(STRIDE) };
             let alike = queue.iter().take(room).take_while(|name| self.worker.retries.is_retried(name) == kind).count();
             let names: Vec<DnsName> = queue.drain(..alike).collect();
             if names.is_empty() {

@@ -106,6 +106,25 @@ async fn a_held_plan_is_visible_though_the_zone_cannot_be_written() {
     assert_eq!(engine.plans().first().map(|(_, plan)| plan.held.len()), Some(149));
 }
 
+/// What is in flight has its turn while the next piece is prepared, so that its message is sent before and not after that. On the
+/// clock of the machine, as the next test.
+#[tokio::test]
+async fn the_piece_in_flight_has_its_turn_while_the_next_is_prepared() {
+    let (world, _engine) = many().await;
+    let (mut known, mut most) = (None, 0);
+    let watch = async {
+        while pairs(&world).0 < MANY - 100 {
+            tokio::task::yield_now().await;
+            let now = world.sim.interpreted();
+            most = most.max(known.map_or(0, |known| now - known));
+            // The metrics look at every name before the first is sent.
+            known = (world.sim.calls().1 > 0).then_some(now);
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(2), watch).await.expect("every name is published");
+    assert!((1..=64).contains(&most), "{most} names in one go, of pieces of 100");
+}
+
 /// Probes and metrics are answered by the same threads: however many names are planned at once, and though nothing is to be sent,
 /// other work has its turn between them. On the clock of the machine, since what waits in turn keeps a paused one from going on.
 #[tokio::test]
