@@ -241,7 +241,9 @@ impl Truth {
             if standing.is_none() && !changed {
                 continue;
             }
-            let known = standing.is_some() && !self.word_changed_unseen(daemon, zone, &key);
+            let mut places = self.all_places(&key, &self.zones[zone].zone.name).into_iter();
+            let reclaimed = places.any(|(place, _)| self.changed_since_listed(daemon, zone, &place.name));
+            let known = standing.is_some() && !reclaimed && !self.word_changed_unseen(daemon, zone, &key);
             let data = standing.filter(|_| !changed);
             let right = Some(self.right(zone, &key)).filter(|_| known);
             let ledger = self.ledgers.entry((daemon, zone)).or_default();
