@@ -124,6 +124,8 @@ impl Truth {
             let grace = self.parties[step.daemon].grace.saturating_sub(Duration::from_secs(3));
             verdicts.push((Rule::Pending, sight.is_pending(&step.key.name, label, grace)));
             let retained = matches!(right, Right::One { policy: Some(policy), .. } if policy != "sync");
+            // Whose object is still there, and asks for that name in the zone below, says itself what stays.
+            let gone = gone && sight.asks_beside(step.key).iter().all(|ask| Some(&*ask.label) != label);
             verdicts.push((Rule::Retained, retained && gone && !replaced));
         }
         // What somebody put there unseen cannot be spared where nothing can be demanded; and what changed while the plan was on
