@@ -53,6 +53,8 @@ pub(crate) struct Hold {
 #[derive(Debug, Default)]
 pub(crate) struct BrakeLedger {
     zones: BTreeMap<String, (InstanceId, ZoneLoad)>,
+    /// What an earlier process noted of zones, where it could not be read before these were judged.
+    recalled: BTreeMap<String, Window>,
 }
 
 /// What the windows of the state say; a view for the time of one judgement.
@@ -70,6 +72,11 @@ impl BrakeLedger {
         if now < before { self.held_widely(zone) } else { Vec::new() }
     }
 
+    /// What an earlier process noted of a zone can be read only now: what stood there then counts as what its owner has had lately.
+    pub(crate) fn recall(&mut self, zone: &str, window: &Window) {
+        self.recalled.insert(zone.to_owned(), window.clone());
+    }
+
     /// Whether a zone has been judged.
     pub(crate) fn knows(&self, zone: &str) -> bool {
         self.zones.contains_key(zone)
@@ -82,6 +89,7 @@ impl BrakeLedger {
 
     /// Forgets a zone that is gone. Returns as [`BrakeLedger::note`].
     pub(crate) fn forget(&mut self, zone: &str) -> Vec<String> {
+        self.recalled.remove(zone);
         if self.zones.remove(zone).is_some_and(|(_, load)| !load.wanted.is_empty()) {
             return self.held_widely(zone);
         }
@@ -207,7 +215,9 @@ impl<'a> Sums<'a> {
         for (label, (instance, zone)) in &ledger.zones {
             let wanted: BTreeSet<RecordKey> = zone.wanted.keys().cloned().collect();
             let done = (windows.of)(label).map_or(0, |window| window.deletes(brake.window, &wanted, now));
-            let load = Load { counted: wanted.len(), done, free: zone.free, owned: zone.owned, peak: zone.peak };
+            let recalled = ledger.recalled.get(label).map_or(0, |window| window.peak(brake.window, now));
+            let peak = zone.peak.max(recalled);
+            let load = Load { counted: wanted.len(), done, free: zone.free, owned: zone.owned, peak };
             sums.zones.insert(label, load);
             let passes = zone.held != Some(BrakeScope::Zone) || judge(brake, BrakeScope::Zone, load).is_none();
             let sum = sums.instances.entry(instance).or_default();

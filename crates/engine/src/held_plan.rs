@@ -13,6 +13,7 @@ use zonewright_core::record::RecordKey;
 use crate::brake_ledger::Hold;
 use crate::metrics::ByZone;
 use crate::round_deletes::RoundDeletes;
+use crate::state::ZoneState;
 use crate::worker::Worker;
 
 /// Longer than any plan settles: in the only pass there is nothing to wait for.
@@ -36,7 +37,9 @@ pub(crate) fn publish(
         None if !deletes.kinds.is_empty() => (BrakeScope::Process, None, false),
         None => (BrakeScope::Zone, None, false),
     };
-    let reason = [reason, deletes.doubt.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    // A plan that stays held says already what it was held for.
+    let doubt = deletes.doubt.clone().filter(|doubt| !reason.as_ref().is_some_and(|reason| reason.contains(doubt)));
+    let reason = [reason, doubt].into_iter().flatten().collect::<Vec<_>>().join("; ");
     keep(worker, held, Kept { reason, floor, scope, kinds: deletes.kinds.clone() });
 }
 
@@ -118,6 +121,7 @@ fn keep(worker: &mut Worker, held: BTreeMap<RecordKey, Digest>, kept: Kept) {
     // What an earlier process held is reported again: nobody reads the log of that one.
     let news = worker.deletes.announce(&hash);
     if former.is_some_and(|(former, _)| former == hash) && !news {
+        keep_up(worker, &zone, Kept { reason, floor, scope, kinds });
         return;
     }
     let text = format!("{} deletes in zone {} are held: {reason}", held.len(), worker.handle.title);
@@ -134,6 +138,25 @@ fn keep(worker: &mut Worker, held: BTreeMap<RecordKey, Digest>, kept: Kept) {
     worker.deletes.settle(hash, text, now);
     if worker.context.config.one_pass {
         report(worker, now + LONG);
+    }
+}
+
+/// A plan that was reported is held for something else by now: who looks at it reads that. How many records it is judged by changes often, and is
+/// saved with the next change.
+fn keep_up(worker: &Worker, zone: &str, kept: Kept) {
+    let Kept { reason, floor, scope, .. } = kept;
+    let differs = |held: &HeldPlan| [held.reason != reason, held.floor != floor || held.scope != scope];
+    let state = &worker.context.state;
+    let [reads, holds] = state.look(zone, |state| state.held.as_ref().map(differs)).unwrap_or_default();
+    let update = |state: &mut ZoneState| {
+        if let Some(held) = &mut state.held {
+            (held.reason, held.floor, held.scope) = (reason, floor, scope);
+        }
+    };
+    if holds {
+        state.zone(zone, update);
+    } else if reads {
+        state.note(zone, update);
     }
 }
 

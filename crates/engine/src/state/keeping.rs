@@ -80,6 +80,7 @@ impl State {
                 let mut inner = self.lock();
                 // What this process judged already stands in the place of what was held before it.
                 for (zone, state) in &mut earlier.zones {
+                    inner.ledger.recall(zone, &state.window);
                     state.held = state.held.take().filter(|_| !inner.ledger.knows(zone));
                 }
                 inner.emptied.join(&earlier.kinds);

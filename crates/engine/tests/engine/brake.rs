@@ -125,6 +125,34 @@ async fn what_may_have_been_made_counts_for_the_floor() {
     assert_eq!((world.sim.records().len(), outcome.held), (9, 9));
 }
 
+/// What stood in another zone before a start at which the state could not be read counts, once that can be read: nothing else speaks of it.
+#[tokio::test(start_paused = true)]
+async fn what_stood_before_counts_for_the_floor_once_the_state_is_read() {
+    let world = zones(2, 6);
+    world.cluster.put("asks for nothing", &[]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    vanish(&world, 1, 0..6);
+    assert_eq!((rest(&engine).await.held, world.sim.records().len()), (0, 6));
+    engine.stop().await;
+    world.store.unreadable.store(true, Ordering::SeqCst);
+    // The zone is judged without it: a stranger's name in it is asked for.
+    world.sim.insert(&["stranger.z1.test A 192.0.2.9"]);
+    world.cluster.put("asks in vain", &["stranger.z1.test A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    vanish(&world, 0, 0..6);
+    assert_eq!(rest(&engine).await.held, 6);
+    let reason = || engine.plans().first().map(|(_, plan)| plan.reason.clone()).unwrap_or_default();
+    assert!(reason().contains("the state of the brake cannot be read"), "{}", reason());
+    world.store.unreadable.store(false, Ordering::SeqCst);
+    let outcome = after(&engine, MINUTE * 2).await;
+    assert_eq!((world.sim.records().len(), outcome.held), (7, 6));
+    assert!(reason().contains("leave nothing of the 12 records"), "{}", reason());
+    // What is held for that stays held when an hour has passed, and it is not lately any more.
+    assert_eq!(after(&engine, MINUTE * 70).await.held, 6);
+}
+
 /// The approval of one zone's plan lets that zone's deletes go, and takes no room of the others.
 #[tokio::test(start_paused = true)]
 async fn one_zone_of_several_can_be_approved() {

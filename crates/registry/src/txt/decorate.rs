@@ -22,11 +22,12 @@ use zonewright_core::registry::Dropped;
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use super::former::rival;
+use super::intents::is_void;
 use super::ledger::{ClaimLedger, Entry};
 use super::record::own_keys;
 use super::rewrite::{foreign_members, rewritten};
 use super::value::Heritage;
-use super::view::{Format, Site, View, text_key};
+use super::view::{Format, Site, View, places, text_key};
 
 pub(super) fn decorate(view: &View<'_>, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
     let mut ledger = ClaimLedger::of(&groups);
@@ -118,6 +119,7 @@ impl<'a> Draft<'a> {
     }
 
     fn update(&mut self, step: &Step, from: &RecordSet, to: &RecordSet) -> Result<(), String> {
+        self.require_void(&to.key);
         let claims = self.view.claims(&to.key);
         let heritage = self.heritage(step);
         match judge(&claims, Some(&self.view.rules.owner)) {
@@ -135,6 +137,7 @@ impl<'a> Draft<'a> {
         if ownership.claim().is_some_and(|claim| claim.rank == ClaimRank::Old) {
             self.require_place(key);
         }
+        self.require_void(key);
         for site in self.own_sites(key) {
             self.withdraw_claim(key, site)?;
         }
@@ -264,6 +267,19 @@ impl<'a> Draft<'a> {
     fn require_former(&mut self, key: &RecordKey) {
         let former = self.own_sites(key).filter(|site| site.format == Format::Former);
         self.requires.extend(former.map(|site| site.set));
+    }
+
+    /// Demands that intents of ours where former settings put the claim are as they were read, though they speak for nothing by now: who makes
+    /// a claim of one speaks against today's.
+    fn require_void(&mut self, key: &RecordKey) {
+        if self.view.rules.earlier.is_empty() {
+            return;
+        }
+        let places =
+            places(self.view.rules, self.view.zone, key).into_iter().filter(|place| place.format == Format::Former);
+        let standing = places.filter_map(|place| self.view.text_at(&place.name, key.set_id.as_ref()));
+        let void: Vec<RecordSet> = standing.filter(|set| is_void(self.view, set)).collect();
+        self.requires.extend(void);
     }
 
     pub(super) fn push(&mut self, key: &RecordKey, change: Change) -> Result<(), String> {

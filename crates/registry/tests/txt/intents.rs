@@ -1,5 +1,6 @@
 //! Writes that were begun and not finished, and claims that change hands.
 
+use crate::moving::{NONE, moving};
 use crate::support::{World, decorate, key, record, registry, verdict};
 use zonewright_core::claim::{Ownership, judge};
 use zonewright_core::intent::Intent;
@@ -129,6 +130,20 @@ fn a_delete_takes_an_intent_that_holds_along() {
         let Ok(group) = &results[0] else { panic!("{:?}", verdict(&results[0])) };
         world.apply(group);
         assert_eq!(world.records(), [], "{at}");
+    }
+}
+
+/// What was begun where former settings put the claim, and says nothing of the record as it is, is what somebody makes a claim of.
+#[test]
+fn a_change_rests_on_what_was_begun_at_a_former_place() {
+    for change in ["~ www.ex.com A 192.0.2.3 [r]", "- www.ex.com A"] {
+        let zone = "www.ex.com A 192.0.2.2\nnew-a-www.ex.com TXT !me:r";
+        let mut world = world(zone, "a-www.ex.com", "www.ex.com A 192.0.2.1", "me");
+        let results = decorate(&moving(("new-", "", ""), &[NONE]), &world, &[change]);
+        let Ok(group) = &results[0] else { panic!("{:?}", verdict(&results[0])) };
+        assert!(world.holds(group), "{change}");
+        world.put(record("a-www.ex.com TXT !other:r"));
+        assert!(!world.holds(group), "{change}");
     }
 }
 
