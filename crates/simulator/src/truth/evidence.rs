@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use zonewright_core::{RecordKey, RecordSet, RecordType};
+use zonewright_core::{RecordData, RecordKey, RecordSet, RecordType};
 
 use super::judge::Judged;
 use super::{Right, Truth};
@@ -92,7 +92,8 @@ impl Truth {
         unlabelled.retain(|set| self.right(step.zone, &set.key).resource().is_none());
         unlabelled.extend(step.unlabelled.iter().filter(|set| rows.same(&set.key, step.key)).cloned());
         let asks_for = |ask: &&Ask| {
-            let held = |set: &RecordSet| set.key.rtype == ask.key.rtype && set.data.as_records() == ask.data.as_slice();
+            let data = RecordData::records(ask.data.clone());
+            let held = |set: &RecordSet| set.key.rtype == ask.key.rtype && set.data == data;
             unlabelled.iter().any(held)
         };
         asks.iter().filter(asks_for).map(|ask| ask.label.clone()).collect()
