@@ -26,7 +26,8 @@ cargo xtask <task>
   test [--no-install] [--fast] [--write-counts]
                                  everything that a change must pass; the last line of output is the verdict
                                  --no-install    take the servers that are there
-                                 --fast          only formatting, tidiness and the tests that need no servers
+                                 --fast          only formatting, tidiness and the tests that need no servers, without the examples
+                                                 of the documentation
                                  --write-counts  write how many tests each program executes to xtask/test-counts.txt
   check                          the tidy checks alone: manifests, machine paths, what features must not pull in
   deny                           cargo-deny alone: licences, bans and sources of dependencies, known vulnerabilities
