@@ -324,8 +324,8 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The holder: whom the claim names, while it asks (of several targets that it asks for, the published ones); else who wants what is
-/// published; else who holds another type at the name; else the oldest.
+/// The holder: whom the claim names, while it asks (of several targets that it asks for, the published ones, or those that are published
+/// beside inherited ones); else who wants what is published; else who holds another type at the name; else the oldest.
 fn choose(sides: &[Side<'_>], standing: Option<PublishedRecord<'_>>, holders: &[Arc<str>]) -> Option<usize> {
     // Nearly every name has one, and nothing that is published has to be compared for that.
     if let [_] = sides {
@@ -334,9 +334,15 @@ fn choose(sides: &[Side<'_>], standing: Option<PublishedRecord<'_>>, holders: &[
     let of = |label: &str| sides.iter().position(|side| side.asks_for(label));
     let targets = standing.map(|standing| Targets::from(&standing.set.data));
     let is_published = |side: &Side<'_>| targets.as_ref().is_some_and(|targets| side.targets.same(targets));
+    let stands = |side: &Side<'_>| {
+        let (asked, there) =
+            (side.targets.as_records(), standing.map_or(&[][..], |standing| standing.set.data.as_records()));
+        !asked.is_empty() && asked.iter().all(|data| there.contains(data))
+    };
     let named = || {
         let label = standing?.claim?.resource.as_deref()?;
-        sides.iter().position(|side| side.asks_for(label) && is_published(side)).or_else(|| of(label))
+        let of_holder = |is: &dyn Fn(&Side<'_>) -> bool| sides.iter().position(|side| side.asks_for(label) && is(side));
+        of_holder(&is_published).or_else(|| of_holder(&stands)).or_else(|| of(label))
     };
     let published = || sides.iter().position(is_published);
     let elsewhere = || holders.iter().find_map(|label| of(label));

@@ -241,6 +241,23 @@ fn same_name_union_joins_one_source_and_never_cnames() {
     assert_eq!(shown(&run(&cnames, SameName::Union, &World::default())), ["CNAME y.example. ingress/ns/b"]);
 }
 
+/// One object asks for several contents: what is published for it beside what was inherited is one of them still.
+#[test]
+fn what_a_holder_got_beside_an_inherited_target_it_keeps() {
+    let asked = [
+        endpoint("Ingress", "a", "app.example A 192.0.2.3 192.0.2.10 192.0.2.1"),
+        endpoint("Ingress", "a", "app.example A 192.0.2.10"),
+        endpoint("Ingress", "a", "app.example A 192.0.2.2"),
+        aged(10, endpoint("Ingress", "old", "app.example A 192.0.2.2")),
+    ];
+    let mut world = World::with("app.example A 192.0.2.3", Some("ingress/ns/gone"));
+    world.inherit = true;
+    check(&asked, &world, &["A 192.0.2.2, 192.0.2.3 ingress/ns/a"]);
+    let mut world = World::with("app.example A 192.0.2.2 192.0.2.3", Some("ingress/ns/a"));
+    world.inherit = true;
+    check(&asked, &world, &["A 192.0.2.2, 192.0.2.3 ingress/ns/a"]);
+}
+
 #[test]
 fn an_inherited_union_is_kept_while_somebody_asks_for_the_surplus() {
     let mut world = World::with("app.example A 192.0.2.1 192.0.2.9 198.51.100.1", Some("ingress/ns/young"));
