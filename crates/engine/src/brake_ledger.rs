@@ -72,9 +72,12 @@ impl BrakeLedger {
         if now < before { self.held_widely(zone) } else { Vec::new() }
     }
 
-    /// What an earlier process noted of a zone can be read only now: what stood there then counts as what its owner has had lately.
+    /// What an earlier process noted of a zone can be read only now: what stood there then counts as what its owner has had lately. A zone
+    /// that is judged later is judged by it anyway.
     pub(crate) fn recall(&mut self, zone: &str, window: &Window) {
-        self.recalled.insert(zone.to_owned(), window.clone());
+        if self.knows(zone) {
+            self.recalled.insert(zone.to_owned(), window.clone());
+        }
     }
 
     /// Whether a zone has been judged.
