@@ -291,7 +291,9 @@ impl Controller {
     fn noted<T>(&self, kind: &'static str, event: &WatchEvent<T>) {
         let watch_error = match event {
             WatchEvent::Open | WatchEvent::Done => None,
-            WatchEvent::Lost { text, .. } | WatchEvent::Forbidden { text, .. } => Some(text.clone()),
+            WatchEvent::Lost { text, .. } | WatchEvent::Forbidden { text, .. } | WatchEvent::OtherVersion { text } => {
+                Some(text.clone())
+            }
             WatchEvent::Denied { text } if kind != "Cluster" => Some(text.clone()),
             _ => return,
         };

@@ -92,8 +92,8 @@ pub enum WatchEvent<T> {
         /// Which field is wrong, and what was expected.
         error: String,
     },
-    /// The watch is open: from now on the view is as fresh as can be. Reported once for each `Lost`, `Denied` or `Forbidden`,
-    /// not for each connection.
+    /// The watch is open: from now on the view is as fresh as can be. Reported once for each `Lost`, `Denied`, `OtherVersion` or
+    /// `Forbidden`, not for each connection.
     Open,
     /// The view is no longer fresh: a list or watch failed. It is tried again, first after a fraction of a second, then
     /// every 10 s at most. Repeated for each failed attempt.
@@ -103,9 +103,15 @@ pub enum WatchEvent<T> {
         /// What happened, a sentence for the log.
         text: String,
     },
-    /// The API server's own discovery says that it does not know this kind. Asked again every 30 s.
+    /// The API server's own discovery says that it does not know this kind in any version. Asked again every 30 s.
     Denied {
         /// What it said.
+        text: String,
+    },
+    /// The API server's own discovery has this kind, and not in the version that is read: what objects there are is not known. Asked
+    /// again every 30 s.
+    OtherVersion {
+        /// Which versions it has.
         text: String,
     },
     /// A right is missing. With `verb` = `watch` the list before it is complete, but will not be kept current; it is read
@@ -195,6 +201,8 @@ enum End {
     Lost { text: String, retry_after: Option<std::time::Duration> },
     /// The kind does not exist.
     Denied(String),
+    /// The kind exists in other versions only.
+    OtherVersion(String),
     /// The kind was asked for in a namespace, and its objects are in none.
     ClusterScoped,
     /// A right is missing.

@@ -202,6 +202,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
             Failure::Refused(refusal) if refusal.code == 404 => {
                 match discovery::verdict(self.cluster, &self.spec).await {
                     Ok(KindAvailability::Denied(denial)) => End::Denied(denial),
+                    Ok(KindAvailability::OtherVersion(text)) => End::OtherVersion(text),
                     Ok(KindAvailability::ClusterScoped) if self.spec.namespaced => End::ClusterScoped,
                     Ok(_) => End::lost(format!("{text}, though its discovery lists the kind")),
                     Err(other) => End::lost(format!("{text}; its discovery: {other}")),
@@ -242,6 +243,14 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
                 self.stream_again();
                 self.not_open();
                 self.report(WatchEvent::Denied { text }).await?;
+                Ok(Backoff::hopeless())
+            }
+            End::OtherVersion(text) => {
+                tracing::debug!(kind = %self.spec, text, "kind served in another version");
+                self.version = None;
+                self.stream_again();
+                self.not_open();
+                self.report(WatchEvent::OtherVersion { text }).await?;
                 Ok(Backoff::hopeless())
             }
             End::Forbidden { verb, text } => {

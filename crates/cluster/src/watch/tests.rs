@@ -49,6 +49,7 @@ fn word(event: &WatchEvent<Service>) -> String {
         WatchEvent::Lost { .. } => "lost".to_owned(),
         WatchEvent::Denied { .. } => "denied".to_owned(),
         WatchEvent::Forbidden { verb, .. } => format!("forbidden {verb}"),
+        WatchEvent::OtherVersion { .. } => "other version".to_owned(),
     }
 }
 

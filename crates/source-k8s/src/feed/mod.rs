@@ -51,9 +51,9 @@ pub enum FeedEvent {
     Lost(Kind, Instant),
     /// An object that is there and cannot be read.
     Unreadable(Unreadable),
-    /// A right is missing.
+    /// The API server does not give its objects: a right is missing, or they are served in versions that are not read.
     Forbidden(Kind),
-    /// Discovery positively denies the kind.
+    /// Discovery positively denies the kind, in every version.
     Denied(Kind),
     /// The feed can neither read the kind any more nor see what changes.
     Blind(Kind),

@@ -104,7 +104,7 @@ impl Feed {
                 FeedEvent::Lost(kind, since)
             }
             WatchEvent::Denied { .. } => FeedEvent::Denied(kind),
-            WatchEvent::Forbidden { .. } => FeedEvent::Forbidden(kind),
+            WatchEvent::Forbidden { .. } | WatchEvent::OtherVersion { .. } => FeedEvent::Forbidden(kind),
         }
     }
 
@@ -114,11 +114,17 @@ impl Feed {
         match event {
             WatchEvent::Open => *logged = None,
             WatchEvent::Lost { text, .. } => self.source.note_failure(self.kind, text.clone()),
-            WatchEvent::Denied { text } | WatchEvent::Forbidden { text, .. } if logged.as_ref() == Some(text) => {}
+            WatchEvent::Denied { text } | WatchEvent::OtherVersion { text } | WatchEvent::Forbidden { text, .. }
+                if logged.as_ref() == Some(text) => {}
             WatchEvent::Denied { text } => {
                 tracing::warn!(watch = %self.spec, text, "the API server does not know this kind");
                 let reason = format!("{text}, though objects of it were seen before");
                 self.source.note_failure(self.kind, reason);
+                *logged = Some(text.clone());
+            }
+            WatchEvent::OtherVersion { text } => {
+                tracing::error!(watch = %self.spec, text, "no object of this kind can be read; nothing that rests on it is deleted");
+                self.source.note_failure(self.kind, text.clone());
                 *logged = Some(text.clone());
             }
             WatchEvent::Forbidden { verb, text } => {

@@ -54,16 +54,31 @@ fn groups(groups: &Value) -> Step {
     Step::json("GET /apis", &json!({ "kind": "APIGroupList", "groups": groups }))
 }
 
+/// The group with these versions.
+fn versions(versions: &[&str]) -> Step {
+    let versions: Vec<_> = versions.iter().map(|version| json!({ "version": version })).collect();
+    groups(&json!([{ "name": "gateway.networking.k8s.io", "versions": versions }]))
+}
+
+/// What a version of the group holds.
+fn resources(version: &str, names: &[&str]) -> Step {
+    let names: Vec<_> = names.iter().map(|name| json!({ "name": name })).collect();
+    Step::json(&format!("GET /apis/gateway.networking.k8s.io/{version}"), &json!({ "resources": names }))
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_discovery_does_not_know_is_denied() {
-    let older = json!([{ "name": "gateway.networking.k8s.io", "versions": [{ "version": "v1beta1" }] }]);
     for (discovery, expected) in [
+        (vec![resources("v1", &["gateways"]), versions(&["v1"])], "no resource \"httproutes\""),
         (
-            vec![Step::json(ROUTES_GROUP, &json!({ "resources": [{ "name": "gateways" }] }))],
+            vec![resources("v1", &["gateways"]), versions(&["v1", "v1beta1"]), resources("v1beta1", &["gateways"])],
             "no resource \"httproutes\"",
         ),
         (vec![no_group(), groups(&json!([{ "name": "apps", "versions": [] }]))], "no group gateway.networking.k8s.io"),
-        (vec![no_group(), groups(&older)], "no version v1 of gateway.networking.k8s.io; it has v1beta1"),
+        (
+            vec![no_group(), versions(&["v1beta1"]), resources("v1beta1", &["gateways"])],
+            "no version v1 of gateway.networking.k8s.io; it has v1beta1",
+        ),
     ] {
         let reported = reported_of_routes(discovery).await;
         assert!(
@@ -74,12 +89,31 @@ async fn a_kind_that_discovery_does_not_know_is_denied() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_kind_that_is_served_in_another_version_is_not_denied() {
+    for discovery in [
+        vec![no_group(), versions(&["v1beta1"]), resources("v1beta1", &["gateways", "httproutes"])],
+        vec![resources("v1", &["gateways"]), versions(&["v1", "v1beta1"]), resources("v1beta1", &["httproutes"])],
+    ] {
+        let reported = reported_of_routes(discovery).await;
+        let [WatchEvent::OtherVersion { text }] = reported.as_slice() else { panic!("{reported:?}") };
+        let expected = "the API server serves httproutes of gateway.networking.k8s.io as v1beta1, and not as v1, which is what is read";
+        assert_eq!(text, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_404_without_a_clear_denial_is_a_loss() {
     let listed = json!([{ "name": "gateway.networking.k8s.io", "versions": [{ "version": "v1" }] }]);
     for discovery in [
         vec![Step::json(ROUTES_GROUP, &json!({ "resources": [{ "name": "httproutes" }] }))],
         vec![no_group(), groups(&listed)],
         vec![no_group(), Step::text("GET /apis", 404, "404 page not found")],
+        vec![resources("v1", &["gateways"]), Step::refused("GET /apis", 503, "ServiceUnavailable", "starting")],
+        vec![
+            no_group(),
+            versions(&["v1beta1"]),
+            Step::text(&format!("{ROUTES_GROUP}beta1"), 404, "404 page not found"),
+        ],
         vec![no_group(), Step::text("GET /apis", 200, "<html>welcome</html>")],
         vec![Step::refused(ROUTES_GROUP, 503, "ServiceUnavailable", "starting")],
         vec![Step::unreachable(ROUTES_GROUP)],
