@@ -133,4 +133,42 @@ mod tests {
         let nameless = vec![good("b.example"), json!({"dnsName": 5, "recordType": "A", "targets": ["192.0.2.1"]})];
         assert_eq!(take(&mut known, nameless, &options), (vec![b.to_owned()], false, false), "it may be any of them");
     }
+
+    #[test]
+    fn what_a_connector_says_needs_no_form_of_the_final_dot() {
+        let options = SourceOptions { sources: vec![SourceKind::Connector], ..SourceOptions::default() };
+        let endpoint =
+            |name: &str, rtype: &str, target: &str| json!({"dnsName": name, "recordType": rtype, "targets": [target]});
+        for (endpoint, expected) in [
+            (endpoint("sub.example", "NS", "ns1.example."), "sub.example NS ns1.example."),
+            (endpoint("1.2.0.192.in-addr.arpa", "PTR", "a.example."), "1.2.0.192.in-addr.arpa PTR a.example."),
+            (endpoint("_x._tcp.example", "SRV", "0 0 80 a.example"), "_x._tcp.example SRV 0 0 80 a.example."),
+        ] {
+            let (asked, _, _) = take(&mut index(&options), vec![endpoint], &options);
+            assert_eq!(asked, [expected]);
+        }
+    }
+
+    #[test]
+    fn what_a_connector_says_and_cannot_be_written_stays() {
+        let options = SourceOptions { sources: vec![SourceKind::Connector], ..SourceOptions::default() };
+        let labelled = json!({"resource": "service/ns/web"});
+        for (labels, resource) in [(json!({}), None), (labelled, Some("service/ns/web"))] {
+            for (name, rtype) in [("a.example", "SPF"), ("a.*.example", "A")] {
+                let endpoint =
+                    json!({"dnsName": name, "recordType": rtype, "targets": ["192.0.2.1"], "labels": labels});
+                let mut index = index(&options);
+                for event in list(KIND, vec![endpoint], &options) {
+                    index.apply(event, Instant::now());
+                }
+                let objects = index.take(true).objects;
+                let [ObjectState::Present(mapped)] = &*objects.iter().map(|update| &update.state).collect::<Vec<_>>()
+                else {
+                    panic!("{objects:?}")
+                };
+                let kept: Vec<_> = mapped.unknown.iter().map(|unknown| unknown.resource.as_deref()).collect();
+                assert_eq!((mapped.endpoints.len(), kept), (0, vec![resource]), "{name} {rtype}");
+            }
+        }
+    }
 }

@@ -234,5 +234,7 @@ fn an_element_that_cannot_be_read_keeps_what_is_published() {
         "{}",
         mapped.notes[0].message
     );
+    let unnamed = map(&one("A", "a.*.example.org", &["1.2.3.4"]), &[], &options(|_| {}));
+    assert_eq!(unnamed.unknown[0].resource.as_deref(), Some("crd/foo/test"), "a name that is refused may stand, too");
     assert!(map(&a(), &[], &options(|_| {})).unknown.is_empty());
 }

@@ -16,6 +16,15 @@ pub(super) struct Element {
     pub(super) data: Data,
 }
 
+/// Where the texts of targets may end in a dot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FinalDots {
+    /// Where external-dns takes them in DNSEndpoints, which it checks.
+    AsExternalDns,
+    /// Everywhere: it does not check what a connector says.
+    Any,
+}
+
 /// What the record set shall hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Data {
@@ -30,7 +39,7 @@ pub(super) type Problem = (String, String);
 
 impl Element {
     /// Reads an element that asks for records at `name`.
-    pub(super) fn read(name: &DnsName, wanted: &WantedRecord) -> Result<Self, Problem> {
+    pub(super) fn read(name: &DnsName, wanted: &WantedRecord, dots: FinalDots) -> Result<Self, Problem> {
         let rtype = record_type(&wanted.record_type)?;
         check_name(name, rtype)?;
         check_alias(wanted, rtype)?;
@@ -41,7 +50,7 @@ impl Element {
             return Err(("targets".to_owned(), format!("a {rtype} needs a target; expected one")));
         }
         let targets = wanted.targets.iter().enumerate();
-        let records: Result<Vec<RData>, Problem> = targets.map(|(at, text)| target(rtype, at, text)).collect();
+        let records: Result<Vec<RData>, Problem> = targets.map(|(at, text)| target(rtype, at, text, dots)).collect();
         Ok(Self { rtype, data: Data::Records(records?) })
     }
 }
@@ -90,9 +99,11 @@ fn needs_target(rtype: RecordType) -> bool {
     matches!(rtype, RecordType::Cname | RecordType::Dname | RecordType::Ptr)
 }
 
-fn target(rtype: RecordType, at: usize, text: &str) -> Result<RData, Problem> {
+fn target(rtype: RecordType, at: usize, text: &str, dots: FinalDots) -> Result<RData, Problem> {
     let wrong = |problem: String| (format!("targets[{at}]"), problem);
-    check_dot(rtype, text).map_err(wrong)?;
+    if dots == FinalDots::AsExternalDns {
+        check_dot(rtype, text).map_err(wrong)?;
+    }
     if names_host(rtype) && text.parse::<IpAddr>().is_ok() {
         return Err(wrong(format!("{text:?} is an address; expected the name of a host")));
     }

@@ -18,7 +18,7 @@ use zonewright_core::{DnsName, RecordType};
 
 pub use self::status::{Status, status};
 
-use self::element::{Data, Element};
+use self::element::{Data, Element, FinalDots};
 use super::{MapScope, SourceRole};
 use crate::kind::Kind;
 use crate::lookup::ReadScope;
@@ -77,18 +77,18 @@ struct Mapper<'m, 'a> {
 
 impl Mapper<'_, '_> {
     fn element(&mut self, field: &str, wanted: &WantedRecord) {
-        let Some(name) = self.mapping.owner(&format!("{field}.dnsName"), &wanted.dns_name) else { return };
-        let element = match Element::read(&name, wanted) {
+        let Some(name) = self.mapping.owner(&format!("{field}.dnsName"), &wanted.dns_name) else {
+            self.keep_published(wanted, &format!("{field}.dnsName cannot be read"));
+            return;
+        };
+        let dots = if self.is_polled() { FinalDots::Any } else { FinalDots::AsExternalDns };
+        let element = match Element::read(&name, wanted, dots) {
             Ok(element) => element,
             Err((part, problem)) => {
-                let stays =
-                    if self.settings.resource.is_some() { ", and what the object has published stays" } else { "" };
-                let message = || format!("{field}.{part} of {name}: {problem}; it is left out{stays}");
+                let reason = format!("{field}.{part} of {name}: {problem}");
+                let message = || format!("{reason}; it is left out, and what the object has published stays");
                 self.mapping.warn_with(INVALID_ENDPOINT, message);
-                // It may ask for what stands: an earlier program may have understood it.
-                if let Some(resource) = self.settings.resource.clone() {
-                    self.mapping.cannot_determine([Some(resource)], &format!("{field}.{part} of {name}: {problem}"));
-                }
+                self.keep_published(wanted, &reason);
                 return;
             }
         };
@@ -143,11 +143,23 @@ impl Mapper<'_, '_> {
         let own = |key: &str| OWN_LABELS.contains(&key) || key.starts_with(plan::OWN_LABELS);
         let labels = wanted.labels.iter().filter(|(key, _)| !own(key));
         let labels = labels.map(|(key, value)| (Arc::from(key), Arc::from(value))).collect();
-        let stated = || wanted.labels.get("resource").filter(|label| !label.is_empty()).map(Arc::from);
-        let resource = self.settings.resource.clone().or_else(|| stated().filter(|_| self.is_polled()));
+        let resource = self.resource(wanted);
         let extras = EndpointExtras { set_id, properties, labels, ..EndpointExtras::default() }.into();
         let policy = self.settings.policy;
         self.mapping.put_settings(Rc::new(EndpointSettings { ttl, policy, resource, extras }));
+    }
+
+    /// An element that cannot be read may ask for what stands, which an earlier program may have understood. Where no label says what
+    /// that is, it may be any record without one.
+    fn keep_published(&mut self, wanted: &WantedRecord, reason: &str) {
+        let resource = self.resource(wanted);
+        self.mapping.cannot_determine([resource], reason);
+    }
+
+    /// The label of what the element asks for.
+    fn resource(&self, wanted: &WantedRecord) -> Option<Arc<str>> {
+        let stated = || wanted.labels.get("resource").filter(|label| !label.is_empty()).map(Arc::from);
+        self.settings.resource.clone().or_else(|| stated().filter(|_| self.is_polled()))
     }
 
     fn is_polled(&self) -> bool {
