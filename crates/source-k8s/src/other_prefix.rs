@@ -10,7 +10,7 @@ use std::sync::Arc;
 use zonewright_core::DnsName;
 use zonewright_core::endpoint::{Mapped, ObjectRef, OtherPrefix};
 
-use crate::annotations::Prefixes;
+use crate::annotations::{Prefixes, is_property};
 use crate::options::SourceOptions;
 
 /// The options under which the second mapping runs.
@@ -42,9 +42,26 @@ impl Other {
         let new = unknown.into_iter().filter(|unknown| !mapped.unknown.contains(unknown));
         let new: Vec<_> = new.collect();
         mapped.unknown.extend(new);
-        if !endpoints.is_empty() || !pending.is_empty() {
+        if let Some(stated) = &mut mapped.other_prefix {
+            stated.endpoints.append(&mut endpoints);
+            stated.pending.append(&mut pending);
+        } else if !endpoints.is_empty() || !pending.is_empty() {
             let prefix = Arc::from(self.prefix);
             mapped.other_prefix = Some(Box::new(OtherPrefix { prefix, endpoints, pending, object }));
         }
+    }
+}
+
+/// Notes the endpoints of `mapped` whose properties, as an element states them, begin with the other prefix: nobody reads those, and a
+/// record that was published with them stays as it is.
+pub(crate) fn note_properties(object: ObjectRef, options: &SourceOptions, mapped: &mut Mapped) {
+    let Some(prefix) = options.annotation_prefixes.other_known() else { return };
+    let unread = |name: &str| name.strip_prefix(prefix).is_some_and(is_property);
+    let endpoints =
+        mapped.endpoints.iter().filter(|endpoint| endpoint.extras.properties.keys().any(|name| unread(name)));
+    let endpoints: Vec<_> = endpoints.cloned().collect();
+    if !endpoints.is_empty() {
+        let (prefix, pending) = (Arc::from(prefix), [].into());
+        mapped.other_prefix = Some(Box::new(OtherPrefix { prefix, endpoints, pending, object }));
     }
 }

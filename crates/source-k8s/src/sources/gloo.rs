@@ -39,6 +39,11 @@ fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let options = scope.options;
     let here = options.gloo_namespaces.iter().any(|namespace| **namespace == *proxy.metadata.namespace);
     if here && options.passes_filters(&proxy.metadata).is_ok() && options.accepts_controller(&proxy.metadata).is_ok() {
+        // What templates give has no virtual host whose annotations could say otherwise.
+        let own = mapping.annotations;
+        let policy = mapping.read_policy(&own);
+        let settings = mapping.settings();
+        mapping.put_settings(EndpointSettings { policy, ..EndpointSettings::clone(&settings) }.into());
         virtual_hosts(&mut mapping, proxy);
         mapping.apply_templates(false);
     }
@@ -98,8 +103,7 @@ fn settings(mapping: &mut Mapping<'_>, host: &GlooVirtualHost) -> Result<Endpoin
     let annotations = Annotations::new(prefixes, &merged);
     let ttl = mapping.read_ttl(&annotations);
     let (set_id, properties) = mapping.read_properties(&annotations);
-    let own = Annotations::new(prefixes, &mapping.meta.annotations);
-    let policy = mapping.read_policy(&annotations).or_else(|| mapping.read_policy(&own));
+    let policy = mapping.read_policy(&annotations).or(mapping.settings().policy);
     let extras = EndpointExtras { set_id, properties, ..EndpointExtras::default() }.into();
     Ok(EndpointSettings { ttl, policy, extras, ..EndpointSettings::default() })
 }

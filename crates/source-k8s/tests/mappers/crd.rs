@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use zonewright_core::endpoint::{ObjectPolicy, Sharing};
+use zonewright_source_k8s::annotations::{ALPHA_PREFIX, DEFAULT_PREFIX, Prefixes};
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::objects::DnsEndpoint;
 use zonewright_source_k8s::selector::MetadataSelector;
@@ -237,4 +238,31 @@ fn an_element_that_cannot_be_read_keeps_what_is_published() {
     let unnamed = map(&one("A", "a.*.example.org", &["1.2.3.4"]), &[], &options(|_| {}));
     assert_eq!(unnamed.unknown[0].resource.as_deref(), Some("crd/foo/test"), "a name that is refused may stand, too");
     assert!(map(&a(), &[], &options(|_| {})).unknown.is_empty());
+}
+
+/// The name of a property is not read under a prefix that is not in force, and a record that was published with it stays as it is.
+#[test]
+fn a_property_under_the_other_prefix_is_told_and_kept() {
+    let proxied = |prefix: &str| {
+        let property = json!([{"name": format!("{prefix}cloudflare-proxied"), "value": "true"}]);
+        thing(json!([
+            {"dnsName": "a.org", "recordType": "A", "targets": ["1.2.3.4"], "providerSpecific": property},
+            {"dnsName": "b.org", "recordType": "A", "targets": ["1.2.3.4"]},
+        ]))
+    };
+    let asked = |prefix: &str, prefixes: &[&str]| {
+        let annotation_prefixes = Prefixes::parse(prefixes).expect("prefixes");
+        let mapped = map(&proxied(prefix), &[], &options(|o| o.annotation_prefixes = annotation_prefixes.clone()));
+        assert_eq!(mapped.endpoints.len(), 2, "what it asks for in the prefix in force");
+        let other = mapped.other_prefix.iter().flat_map(|other| &other.endpoints).map(ToString::to_string);
+        (other.collect::<Vec<_>>(), mapped.notes.iter().map(|note| note.reason).collect::<Vec<_>>())
+    };
+    let kept = (vec!["a.org A 1.2.3.4".to_owned()], vec!["OtherAnnotationPrefix"]);
+    assert_eq!(asked(ALPHA_PREFIX, &[DEFAULT_PREFIX]), kept);
+    assert_eq!(asked(DEFAULT_PREFIX, &[ALPHA_PREFIX]), kept);
+    let nothing = (Vec::new(), Vec::new());
+    assert_eq!(asked(ALPHA_PREFIX, &[ALPHA_PREFIX]), nothing);
+    assert_eq!(asked(ALPHA_PREFIX, &[DEFAULT_PREFIX, ALPHA_PREFIX]), nothing);
+    assert_eq!(asked(ALPHA_PREFIX, &["own.example/"]), nothing, "another instance's");
+    assert_eq!(asked("own.example/", &[DEFAULT_PREFIX]), nothing);
 }

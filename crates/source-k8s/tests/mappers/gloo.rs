@@ -1,8 +1,11 @@
 //! The tests of section 3.15. Templates are tested with the engine.
 
 use serde_json::{Value, json};
+use zonewright_core::catalog::{FlagValue, Settings};
+use zonewright_core::endpoint::ObjectPolicy;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::SourceOptions;
+use zonewright_source_k8s::templates::Templates;
 
 use crate::scene::{Thing, check_in, map, options};
 
@@ -151,4 +154,21 @@ fn namespaces_and_filters() {
     check("another's", &one().ann("controller", "x"), |_| {}, "");
     let mapped = map(&one(), &others, &options(|_| {}));
     assert_eq!(mapped.endpoints[0].resource, None);
+}
+
+/// The policy of the Proxy counts for what templates give, too.
+#[test]
+fn the_policy_of_a_proxy() {
+    let kept = one().annotation("zonewright.dev/policy", "retain");
+    let mut settings = Settings::default();
+    settings.set("fqdn-template", FlagValue::List(vec!["t.org".to_owned()]), true);
+    settings.set("target-template", FlagValue::List(vec!["2.2.2.2".to_owned()]), true);
+    let options = options(|o| {
+        o.templates = Templates::from_settings(&settings).expect("a template");
+        o.combine_fqdn_annotation = true;
+    });
+    let mapped = map(&kept, &[service("1.1.1.1")], &options);
+    let policies: Vec<_> =
+        mapped.endpoints.iter().map(|e| (e.name.to_string(), e.policy.map(ObjectPolicy::as_str))).collect();
+    assert_eq!(policies, [("a.org".to_owned(), Some("retain")), ("t.org".to_owned(), Some("retain"))]);
 }

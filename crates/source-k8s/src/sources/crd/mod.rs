@@ -20,11 +20,13 @@ pub use self::status::{Status, status};
 
 use self::element::{Data, Element, FinalDots};
 use super::{MapScope, SourceRole};
+use crate::annotations::is_property;
 use crate::kind::Kind;
 use crate::lookup::ReadScope;
-use crate::map::{EndpointSettings, Mapping};
+use crate::map::{EndpointSettings, Mapping, OTHER_ANNOTATION_PREFIX};
 use crate::objects::{DnsEndpoint, WantedRecord};
 use crate::options::{SourceKind, SourceOptions};
+use crate::other_prefix::note_properties;
 use crate::store::Object;
 
 /// The reason of the notes on elements that are left out.
@@ -45,20 +47,22 @@ pub(super) fn polled_role(source: SourceKind, kind: Kind, options: &SourceOption
 
 /// Maps one DNSEndpoint. It reads no other object, and no annotation but its policy counts.
 fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
-    let Some(object) = object.body::<DnsEndpoint>() else { return Mapped::default() };
-    let mut mapping = Mapping::new(&object.metadata, scope);
-    if counts(object, scope.options) {
+    let Some(endpoint) = object.body::<DnsEndpoint>() else { return Mapped::default() };
+    let mut mapping = Mapping::new(&endpoint.metadata, scope);
+    if counts(endpoint, scope.options) {
         let own = mapping.annotations;
         let policy = mapping.read_policy(&own);
         let settings = EndpointSettings { policy, ..EndpointSettings::clone(&mapping.settings()) };
         let mut mapper = Mapper { mapping: &mut mapping, settings, ttls: BTreeMap::new() };
-        for (at, element) in object.spec.endpoints.iter().enumerate() {
+        for (at, element) in endpoint.spec.endpoints.iter().enumerate() {
             if let Some(element) = element {
                 mapper.element(&format!("spec.endpoints[{at}]"), element);
             }
         }
     }
-    mapping.finish()
+    let mut mapped = mapping.finish();
+    note_properties(object.reference(), scope.options, &mut mapped);
+    mapped
 }
 
 /// Whether namespace and filters let the object in.
@@ -137,6 +141,7 @@ impl Mapper<'_, '_> {
     }
 
     fn settings(&mut self, wanted: &WantedRecord, ttl: Option<Ttl>) {
+        self.report_other_prefix(wanted);
         let properties = wanted.provider_specific.iter();
         let properties = properties.map(|p| (Arc::from(&*p.name), Arc::from(&*p.value))).collect();
         let set_id = SetId::new(&wanted.set_identifier);
@@ -147,6 +152,19 @@ impl Mapper<'_, '_> {
         let extras = EndpointExtras { set_id, properties, labels, ..EndpointExtras::default() }.into();
         let policy = self.settings.policy;
         self.mapping.put_settings(Rc::new(EndpointSettings { ttl, policy, resource, extras }));
+    }
+
+    fn report_other_prefix(&mut self, wanted: &WantedRecord) {
+        let Some(prefix) = self.mapping.scope.options.annotation_prefixes.other_known() else { return };
+        let unread = |name: &str| name.strip_prefix(prefix).is_some_and(is_property);
+        if let Some(property) = wanted.provider_specific.iter().find(|property| unread(&property.name)) {
+            let message = format!(
+                "the property {} of {} begins with {prefix}, which is not in force, so it is not read; \
+                 --annotation-prefix={prefix} reads it (repeat the flag to read several prefixes)",
+                property.name, wanted.dns_name
+            );
+            self.mapping.warn(OTHER_ANNOTATION_PREFIX, message);
+        }
     }
 
     /// An element that cannot be read may ask for what stands, which an earlier program may have understood. Where no label says what
