@@ -96,6 +96,11 @@ impl ExchangeError {
         matches!(self, Self::Rcode { .. } | Self::Signature(Invalid::Objection { .. }))
     }
 
+    /// Whether the server does not answer this query, which says nothing of whether it transfers the zone.
+    pub(crate) fn is_denied_query(&self) -> bool {
+        matches!(self, Self::NoAuthority | Self::Rcode { rcode: Rcode::REFUSED | Rcode::NOTAUTH, .. })
+    }
+
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             Self::Resolve(_)

@@ -13,6 +13,7 @@
 //! | ... that changes texts on a server that does not (PowerDNS) | 1 more for each text, to compare it here; a transfer as well for texts below a delegation |
 //! | listing a zone | 1 request, the answer in as many messages as the zone needs |
 //! | asking whether anything changed | 1, and 1 for the difference |
+//! | ... where the key may not ask queries | 1 more, in vain |
 //! | ... where the difference does not come | 1 more, for the whole zone; where it was waited for or cut off, the whole zone at once for an hour |
 //! | ... of another server than the zone was read of, after an unexplained refusal, and once a day | 1 request, as for listing it |
 //! | an update that is refused without a signature | as for reading one name |

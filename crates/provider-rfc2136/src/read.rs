@@ -2,7 +2,8 @@
 //!
 //! Queries answer as resolvers want it, with wildcards expanded, aliases followed and everything below a delegation left
 //! out; here it is asked what stands *in the zone*. So a name counts as read by queries only where an answer cannot have
-//! been made up; where it can, the zone is transferred instead.
+//! been made up; where it can, the zone is transferred instead. So it is where queries are denied: who may transfer
+//! a zone need not be allowed to ask for its records.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -43,7 +44,7 @@ pub(crate) async fn all(server: &Server, zone: &DnsName) -> Result<Contents, Exc
 }
 
 /// Transfers what came after the state `known`, which was read of this very server; the whole zone where the server answers for
-/// another zone, goes back, or does not explain what is in doubt. One message; two if something changed.
+/// another zone, goes back, or does not explain what is in doubt. One message; two if something changed, or if the state is not told.
 pub(crate) async fn news(
     server: &Server,
     zone: &DnsName,
@@ -53,13 +54,17 @@ pub(crate) async fn news(
     if doubts.is_whole() || server.label() != known.server {
         return server.transfer(zone, None).await;
     }
-    let soa = state(server, zone).await?;
-    let news = match transfer::compare(soa.serial, known.soa.serial) {
-        _ if soa.rest != known.soa.rest => None,
-        Some(Ordering::Equal) => Some(Transferred::Current(soa)),
-        Some(Ordering::Greater) => Some(changes(server, zone, known.soa.serial).await?),
-        // The zone was made anew: its history does not lead here.
-        Some(Ordering::Less) | None => None,
+    let news = match state(server, zone).await {
+        Ok(soa) => match transfer::compare(soa.serial, known.soa.serial) {
+            _ if soa.rest != known.soa.rest => None,
+            Some(Ordering::Equal) => Some(Transferred::Current(soa)),
+            Some(Ordering::Greater) => Some(changes(server, zone, known.soa.serial).await?),
+            // The zone was made anew: its history does not lead here.
+            Some(Ordering::Less) | None => None,
+        },
+        // The difference begins with the SOA record too.
+        Err(fault) if fault.is_denied_query() => Some(changes(server, zone, known.soa.serial).await?),
+        Err(fault) => return Err(fault),
     };
     // One address may lead to several servers: what came is looked at once more.
     match news.filter(|news| doubts.are_explained_by(news, known.soa)) {
@@ -95,12 +100,15 @@ enum Seen {
     Absent,
     /// The name exists, with these records of the type that was asked for, or with this alias.
     There(Vec<Record>),
-    /// The answer does not show it: a delegation, a DNAME above, or a server without authority.
+    /// The answer does not show it: a delegation, a DNAME above, a server without authority, or one that denies the query.
     Unclear,
 }
 
 fn seen(name: &DnsName, answer: &Answer) -> Result<Seen, ExchangeError> {
-    let records = checked(answer)?;
+    let records = match checked(answer) {
+        Err(fault) if fault.is_denied_query() => return Ok(Seen::Unclear),
+        records => records?,
+    };
     let redirected = records.iter().any(|record| matches!(record.data, RData::Dname(_)) && record.name != *name);
     if !answer.is_authoritative() || redirected {
         return Ok(Seen::Unclear);

@@ -9,11 +9,12 @@ mod key;
 mod knot;
 mod powerdns;
 mod query;
+mod rights;
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -71,8 +72,10 @@ struct Site {
     bare: bool,
     /// The keys for clients that sign by Kerberos, and the users that may update.
     kerberos: Option<(Keytab, Vec<String>)>,
-    /// Rules of BIND's `update-policy` that go before the grants to the keys.
+    /// Rules of BIND's `update-policy` that go before the grants to the keys, or further lines of Knot's ACL.
     rules: String,
+    /// Whether who holds a key may ask queries.
+    queries: bool,
 }
 
 impl DnsSoftware {
@@ -294,6 +297,7 @@ impl Site {
             bare: false,
             kerberos: None,
             rules: String::new(),
+            queries: true,
         };
         for zone in zones {
             fs::write(site.zone_file(zone), zone.text()).expect("write a zone file");
@@ -326,9 +330,15 @@ impl Site {
     }
 
     fn serves(&self, zone: &ZoneSpec) -> bool {
-        let output =
-            dig(self.port).args(["+short", "+norecurse", "+timeout=1", "+tries=1", &zone.name, "SOA"]).output();
-        output.is_ok_and(|output| output.status.success() && text(&output).split(' ').count() == 7)
+        let mut command = dig(self.port);
+        command.args(["+short", "+norecurse", "+timeout=1", "+tries=1", &zone.name]);
+        let output = if self.queries {
+            command.arg("SOA").output()
+        } else {
+            command.arg("AXFR").arg("-k").arg(self.key_file()).output()
+        };
+        let first = |output: &Output| text(output).lines().next().map_or(0, |line| line.split(' ').count());
+        output.is_ok_and(|output| output.status.success() && first(&output) == 7)
     }
 }
 

@@ -37,6 +37,7 @@ fn configuration(site: &Site) -> String {
         .kerberos
         .as_ref()
         .map_or_else(String::new, |(keytab, _)| format!("tkey-gssapi-keytab \"{}\";", plain(&keytab.file)));
+    let queries = if site.queries { "any" } else { "none" };
     let _ = write!(
         text,
         r#"
@@ -51,7 +52,7 @@ options {{
     recursion no;
     dnssec-validation no;
     notify explicit;
-    allow-query {{ any; }};
+    allow-query {{ {queries}; }};
 }};
 controls {{ }};
 "#

@@ -38,12 +38,19 @@ acl:
   - id: all
     action: [query, transfer, update, notify]
     {allowed}
+{rules}
+mod-queryacl:
+  - id: none
+    address: 192.0.2.1
 zone:
 "#,
         port = site.port,
         keys = keys(site),
         allowed = allowed(site),
+        rules = site.rules,
     );
+    // It limits queries alone; all else is left to the ACL.
+    let module = if site.queries { "" } else { "    module: mod-queryacl/none\n" };
     for zone in &site.zones {
         let (name, file) = (&zone.name, plain(&site.zone_file(zone)));
         let _ = write!(
@@ -53,7 +60,7 @@ zone:
     file: "{file}"
     storage: "{folder}"
     acl: all
-    journal-content: changes
+{module}    journal-content: changes
     zonefile-load: whole
     zonefile-sync: -1
 "#
