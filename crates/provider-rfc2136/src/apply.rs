@@ -12,6 +12,7 @@ use crate::error::ExchangeError;
 use crate::read;
 use crate::server::{Case, Server};
 use crate::servers::{Servers, join, unconfigured};
+use crate::tsig::{self, Invalid};
 use crate::update::{self, OPERATION, Part};
 use crate::wire::{self, Answer, MAX_MESSAGE};
 
@@ -132,12 +133,11 @@ async fn attempt(server: &Server, zone: &DnsName, message: &[u8], parts: &[&Part
             if answer.repeated {
                 return Reply::all(Outcome::Unknown(error(fault)), true, parts);
             }
-            let refused = update::refused(rcode, error(fault), parts.len());
-            return unsigned(server, zone, parts, refused, !update::is_worth_another(rcode)).await;
+            return unsigned(server, zone, parts, fault, !update::is_worth_another(rcode)).await;
         }
         Ok(answer) => judge(&answer, error, parts.len()),
         Err(failure) if failure.fault.is_refusal() && !failure.repeated => {
-            return unsigned(server, zone, parts, Outcome::refused(error(failure.fault)), false).await;
+            return unsigned(server, zone, parts, failure.fault, false).await;
         }
         Err(failure) if failure.sent => (Outcome::Unknown(error(failure.fault)), true),
         Err(failure) => (Outcome::NotSent(error(failure.fault)), false),
@@ -194,24 +194,49 @@ async fn look_first(server: &Server, zone: &DnsName, parts: &[&Part]) -> Option<
 /// anybody could have sent it. So it is read back by a stream whether everything stands as before: only then was it a refusal,
 /// and another server may be asked. Where that cannot be determined, nobody knows what became of the update; nor where it was sent
 /// twice, since the first copy may still be on its way.
-async fn unsigned(server: &Server, zone: &DnsName, parts: &[&Part], refused: Outcome, settled: bool) -> Reply {
-    let Some(mut said) = refused.error().cloned() else { return Reply::all(refused, true, parts) };
-    match stands_as_before(server, zone, parts).await {
-        Ok(true) => Reply::all(refused, settled, parts),
+async fn unsigned(server: &Server, zone: &DnsName, parts: &[&Part], fault: ExchangeError, settled: bool) -> Reply {
+    let error = |fault: ExchangeError| server.error(fault, OPERATION, zone);
+    let Some(witness) = parts.iter().find_map(|part| part.witness.as_ref()) else {
+        return Reply::all(refusal(fault, error, parts.len()), settled, parts);
+    };
+    match stands_as_before(server, zone, witness).await {
+        Ok(true) => Reply::all(policy(server, fault, error, parts.len()), settled, parts),
         Ok(false) => {
+            let mut said = error(fault);
             said.context.push_str("; yet what was to be changed does not stand as before");
             Reply::all(Outcome::Unknown(said), true, parts)
         }
-        Err(fault) => {
-            let unread = server.error(fault, "read back", zone);
-            Reply::all(Outcome::Unknown(join(Some(said), unread)), true, parts)
+        Err(unread) => {
+            let unread = server.error(unread, "read back", zone);
+            Reply::all(Outcome::Unknown(join(Some(error(fault)), unread)), true, parts)
         }
     }
 }
 
+/// What became of one of `count` groups after this refusal of all.
+fn refusal(fault: ExchangeError, error: impl Fn(ExchangeError) -> Error, count: usize) -> Outcome {
+    match fault {
+        ExchangeError::Rcode { rcode, .. } => update::refused(rcode, error(fault), count),
+        _ => Outcome::refused(error(fault)),
+    }
+}
+
+/// As [`refusal`], after something of the zone was read of this server. Where that was signed, the server knows the zone and the key:
+/// it forbids something of what was to be changed. To an update that its ACL forbids, be it for one record, Knot answers as to an unknown
+/// key (NOTAUTH and BADKEY, unsigned).
+fn policy(server: &Server, fault: ExchangeError, error: impl Fn(ExchangeError) -> Error, count: usize) -> Outcome {
+    match fault {
+        _ if !server.knows_by_query() => refusal(fault, error, count),
+        ExchangeError::Signature(Invalid::Objection { error: tsig::BADKEY, .. }) => {
+            update::refused_together(error(ExchangeError::Policy), count)
+        }
+        ExchangeError::Rcode { rcode: Rcode::NOTAUTH, .. } => update::refused_together(error(fault), count),
+        _ => refusal(fault, error, count),
+    }
+}
+
 /// Whether a message was not carried out. It is one transaction (RFC 2136 3.4), so one of its changes shows all.
-async fn stands_as_before(server: &Server, zone: &DnsName, parts: &[&Part]) -> Result<bool, ExchangeError> {
-    let Some(witness) = parts.iter().find_map(|part| part.witness.as_ref()) else { return Ok(true) };
+async fn stands_as_before(server: &Server, zone: &DnsName, witness: &Change) -> Result<bool, ExchangeError> {
     let names = [witness.key().name.clone()].into();
     let sets = read::names(server, zone, &names).await?;
     let standing = sets.iter().find(|set| set.key == *witness.key());

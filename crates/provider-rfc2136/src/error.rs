@@ -41,6 +41,11 @@ pub(crate) enum ExchangeError {
     Kerberos(#[from] crate::gss::KerberosError),
     #[error("{}", refusal(*.rcode, *.trusted))]
     Rcode { rcode: Rcode, trusted: bool },
+    #[error(
+        "answered NOTAUTH with BADKEY, though it knows the key: its ACL may not let the key change this (for Knot, check \
+         update-owner and update-type)"
+    )]
+    Policy,
     #[error("the server does not answer for this zone with authority; check --rfc2136-zone and --rfc2136-host")]
     NoAuthority,
     #[error("{0}")]
@@ -93,7 +98,7 @@ impl ExchangeError {
 
     /// Whether the server said no, so that nothing came of the request.
     pub(crate) fn is_refusal(&self) -> bool {
-        matches!(self, Self::Rcode { .. } | Self::Signature(Invalid::Objection { .. }))
+        matches!(self, Self::Rcode { .. } | Self::Policy | Self::Signature(Invalid::Objection { .. }))
     }
 
     /// Whether the server does not answer this query, which says nothing of whether it transfers the zone.
@@ -111,7 +116,7 @@ impl ExchangeError {
             | Self::Tls(_)
             | Self::Cut(_) => ErrorKind::Unavailable,
             Self::Timeout(_) => ErrorKind::Timeout,
-            Self::Signature(Invalid::Objection { .. }) => ErrorKind::Unauthorized,
+            Self::Policy | Self::Signature(Invalid::Objection { .. }) => ErrorKind::Unauthorized,
             #[cfg(feature = "gss-tsig")]
             Self::Kerberos(error) => error.kind(),
             Self::Malformed | Self::Mismatch | Self::Signature(_) | Self::Transfer(_) => ErrorKind::Protocol,

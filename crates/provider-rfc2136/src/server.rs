@@ -80,6 +80,11 @@ impl Server {
         self.identity.overhead()
     }
 
+    /// Whether an answer to a query shows that the server knows what updates are signed with.
+    pub(crate) fn knows_by_query(&self) -> bool {
+        self.identity.for_query().is_some()
+    }
+
     /// A fault as core's error. Where the server denies a right, it says who asked.
     pub(crate) fn error(&self, fault: ExchangeError, operation: &'static str, zone: &DnsName) -> Error {
         let who = self.identity.title().filter(|_| fault.kind() == ErrorKind::Unauthorized);

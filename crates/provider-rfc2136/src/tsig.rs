@@ -87,11 +87,14 @@ pub(crate) enum Invalid {
     Objection { error: u16, server_time: Option<u64> },
 }
 
+/// The TSIG error code of a server that does not know the key (RFC 8945 3).
+pub(crate) const BADKEY: u16 = 17;
+
 /// What a server's TSIG error code means (RFC 8945 3), as a sentence for people.
 fn objection(error: u16, server_time: Option<u64>) -> String {
     match (error, server_time) {
         (16, _) => "BADSIG: the server knows the key, but the secret is another one".to_owned(),
-        (17, _) => "BADKEY: the server does not know this key name with this algorithm".to_owned(),
+        (BADKEY, _) => "BADKEY: the server does not know this key name with this algorithm".to_owned(),
         (18, Some(time)) => {
             format!("BADTIME: the server's clock says {time}, which is too far from the time of this host")
         }

@@ -20,7 +20,7 @@ use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordData, RecordKey, R
 use self::probe::has_text;
 use crate::wire::{self, Item, wire_name};
 
-pub(crate) use self::answer::{is_conflict, is_worth_another, refused, too_long};
+pub(crate) use self::answer::{is_conflict, is_worth_another, refused, refused_together, too_long};
 
 /// Name of the operation in errors.
 pub(crate) const OPERATION: &str = "update records";

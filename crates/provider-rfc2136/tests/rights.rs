@@ -17,6 +17,33 @@ fn token(listing: Listing) -> Token {
     }
 }
 
+/// Knot answers an update of which its ACL forbids one record as it answers an unknown key. What it forbids is found by halves, and
+/// nobody is sent to look after the key.
+#[tokio::test]
+async fn a_name_that_an_acl_forbids_holds_up_no_other() {
+    require!(DnsSoftware::Knot.tools());
+    for (rules, bad) in [
+        (
+            &["update-owner: name", "update-owner-match: equal", "update-owner-name: [good.example.test.]"][..],
+            "bad 60 A 192.0.2.1",
+        ),
+        (&["update-type: [A]"], "bad 60 TXT \"t\""),
+    ] {
+        let key = Key::new("ddns.key");
+        let server = DnsServer::knot_with_rules(&[ZoneSpec::new(ZONE, "")], std::slice::from_ref(&key), rules);
+        let provider = provider(&flags(&[server.addr()], &key));
+        let zone = zone(&provider).await;
+        let groups = [create("good 60 A 192.0.2.1"), create(bad)];
+        let outcomes = provider.apply(&zone, &groups).await;
+        assert_eq!(shown(&outcomes), ["refused unauthorized Batch"; 2], "{outcomes:?}");
+        let outcomes = provider.apply(&zone, &groups[1..]).await;
+        assert_eq!(shown(&outcomes), ["refused unauthorized Group"], "{outcomes:?}");
+        let error = outcomes[0].error().unwrap();
+        assert!(error.context.contains("update-owner") && error.why_denied().is_none(), "{error:?}");
+        all_applied(&provider.apply(&zone, &groups[..1]).await);
+    }
+}
+
 /// What a key may transfer is read by transfer where it may not ask.
 #[tokio::test]
 async fn a_key_that_may_not_ask_queries_keeps_its_zone() {

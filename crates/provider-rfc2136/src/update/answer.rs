@@ -16,9 +16,14 @@ pub(crate) fn too_long(group: &Group) -> Outcome {
 /// Whether one group was to blame is not said by DNS; but a server that knows no such zone or request refuses each of them for
 /// itself, and nothing is gained by trying them one by one.
 pub(crate) fn refused(rcode: Rcode, error: Error, count: usize) -> Outcome {
-    let each = matches!(rcode, Rcode::NOTAUTH | Rcode::NOTIMP) || count == 1;
+    let each = matches!(rcode, Rcode::NOTAUTH | Rcode::NOTIMP);
     let error = if rcode == Rcode::NOTIMP { error.retry(Retry::Backoff) } else { error };
-    Outcome::Refused { error, blame: if each { Blame::Group } else { Blame::Batch } }
+    if each { Outcome::refused(error) } else { refused_together(error, count) }
+}
+
+/// What became of one of `count` groups of which one may be to blame.
+pub(crate) fn refused_together(error: Error, count: usize) -> Outcome {
+    Outcome::Refused { error, blame: if count == 1 { Blame::Group } else { Blame::Batch } }
 }
 
 /// Whether another server may well do what this one refused.
