@@ -102,15 +102,30 @@ async fn carry_out(servers: &Servers, zone: &DnsName, message: &[u8], parts: &[&
     earlier.unwrap_or_else(|| vec![Outcome::NotSent(unconfigured(OPERATION)); parts.len()])
 }
 
-/// The outcome of a later attempt, with what earlier servers said added to its error.
+/// The outcome of a later attempt, with what earlier servers said added to its error. Where a later one only says that it refuses
+/// whatever it is asked, what an earlier one refused stands; and one group may be to blame where any of them says so.
 fn after(earlier: &Outcome, later: Outcome) -> Outcome {
-    let Some(earlier) = earlier.error().cloned() else { return later };
-    match later {
-        Outcome::Applied => Outcome::Applied,
-        Outcome::NotSent(error) => Outcome::NotSent(join(Some(earlier), error)),
-        Outcome::Unknown(error) => Outcome::Unknown(join(Some(error), earlier)),
-        Outcome::Refused { error, blame } => Outcome::Refused { error: join(Some(error), earlier), blame },
+    let Some(said) = earlier.error().cloned() else { return later };
+    match (earlier, later) {
+        (_, Outcome::Applied) => Outcome::Applied,
+        (_, Outcome::NotSent(error)) => Outcome::NotSent(join(Some(said), error)),
+        (_, Outcome::Unknown(error)) => Outcome::Unknown(join(Some(error), said)),
+        (Outcome::Refused { blame, .. }, Outcome::Refused { error, blame: Blame::Group })
+            if is_about_the_server(&error) =>
+        {
+            Outcome::Refused { error: join(Some(said), error), blame: *blame }
+        }
+        (Outcome::Refused { blame: Blame::Batch, .. }, Outcome::Refused { error, .. }) => {
+            Outcome::Refused { error: join(Some(error), said), blame: Blame::Batch }
+        }
+        (_, Outcome::Refused { error, blame }) => Outcome::Refused { error: join(Some(error), said), blame },
     }
+}
+
+/// Whether a refusal says nothing of what was to be changed.
+fn is_about_the_server(error: &Error) -> bool {
+    let fault = std::error::Error::source(error).and_then(|source| source.downcast_ref::<ExchangeError>());
+    fault.is_some_and(ExchangeError::is_about_the_server)
 }
 
 /// Sends a message to one server and sees to what it may swallow.
@@ -299,5 +314,41 @@ fn verdict(server: &Server, zone: &DnsName, part: &Part, missing: &Result<Vec<&R
                 ),
             )),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::identity::Identity;
+
+    #[test]
+    fn what_several_servers_refused() {
+        use Blame::{Batch, Group};
+        use ErrorKind::{Unauthorized, Unavailable, Unsupported};
+        let server = Server::new("192.0.2.1".to_owned(), 53, None, Identity::Nobody, Arc::default());
+        let refused = |rcode: Rcode, count: usize| {
+            let fault = ExchangeError::Rcode { rcode, trusted: true };
+            update::refused(rcode, server.error(fault, OPERATION, &DnsName::parse("z").unwrap()), count)
+        };
+        for (first, then, kind, blame) in [
+            (Rcode::REFUSED, Rcode::NOTIMP, Unauthorized, Batch),
+            (Rcode::REFUSED, Rcode::NOTAUTH, Unauthorized, Batch),
+            (Rcode::SERVFAIL, Rcode::NOTAUTH, Unavailable, Batch),
+            (Rcode::SERVFAIL, Rcode::REFUSED, Unauthorized, Batch),
+            (Rcode::NOTIMP, Rcode::REFUSED, Unauthorized, Batch),
+            (Rcode::NOTAUTH, Rcode::REFUSED, Unauthorized, Batch),
+            (Rcode::NOTIMP, Rcode::NOTIMP, Unsupported, Group),
+            (Rcode::NOTAUTH, Rcode::NOTIMP, Unauthorized, Group),
+        ] {
+            for (count, blame) in [(1, Group), (3, blame)] {
+                let outcome = after(&refused(first, count), refused(then, count));
+                let Outcome::Refused { error, blame: found } = &outcome else { panic!("{outcome:?}") };
+                assert_eq!((error.kind, *found), (kind, blame), "{first}, {then} for {count}");
+                assert!([first, then].iter().all(|rcode| error.context.contains(&rcode.to_string())), "{error}");
+            }
+        }
     }
 }

@@ -101,6 +101,14 @@ impl ExchangeError {
         matches!(self, Self::Rcode { .. } | Self::Policy | Self::Signature(Invalid::Objection { .. }))
     }
 
+    /// Whether the server refuses whatever it is asked: it knows no such request, zone or key.
+    pub(crate) fn is_about_the_server(&self) -> bool {
+        matches!(
+            self,
+            Self::Rcode { rcode: Rcode::NOTIMP | Rcode::NOTAUTH, .. } | Self::Signature(Invalid::Objection { .. })
+        )
+    }
+
     /// Whether the server does not answer this query, which says nothing of whether it transfers the zone.
     pub(crate) fn is_denied_query(&self) -> bool {
         matches!(self, Self::NoAuthority | Self::Rcode { rcode: Rcode::REFUSED | Rcode::NOTAUTH, .. })

@@ -81,6 +81,24 @@ async fn an_unsigned_refusal_is_one_once_it_was_read_back() {
     }
 }
 
+/// What the first server forbids of one name is found by halves, though the second one takes no updates at all.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_refuses_everything_does_not_hide_a_name_that_another_forbids() {
+    require!(DnsSoftware::Bind.tools());
+    let key = Key::new("ddns.key");
+    let (zones, keys) = ([ZoneSpec::new(ZONE, "")], std::slice::from_ref(&key));
+    let first = DnsServer::bind_with_rules(&zones, keys, "deny ddns.key name bad.example.test;");
+    let second = DnsSoftware::Bind.start(&zones, keys);
+    // NOTIMP.
+    let forger = Forger::start(second.addr(), 4).await;
+    let groups = [create("good 60 A 192.0.2.1"), create("bad 60 A 192.0.2.1")];
+    for addresses in [[first.addr(), forger.address], [forger.address, first.addr()]] {
+        let provider = common::provider(&flags(&addresses, &key));
+        let outcomes = provider.apply(&zone(&provider).await, &groups).await;
+        assert_eq!(shown(&outcomes), ["refused unauthorized Batch"; 2], "{outcomes:?}");
+    }
+}
+
 /// The first copy is late, and the second one is refused: everything stands as before, and yet the first may still come.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsigned_refusal_of_a_second_copy_is_no_refusal() {
