@@ -29,7 +29,8 @@ const LONGEST_LISTING: Duration = Duration::from_hours(1);
 
 /// How long the first answer to a listing may take, by zone. What comes in pages has the limit of one call for each of them; what
 /// comes in one answer takes as long as the zone is large: four times as long as the last one took, and after a time-out twice
-/// as long as that one was given.
+/// as long as that one was given. A question for what changed, or for single names, may come to a listing in one answer too, and has
+/// the same time.
 #[derive(Debug, Default)]
 struct Budgets {
     of_zones: Mutex<HashMap<ZoneKey, Duration>>,
@@ -38,12 +39,12 @@ struct Budgets {
 }
 
 impl Budgets {
-    fn of(&self, zone: &Zone, least: Duration) -> Duration {
+    fn of(&self, zone: &Zone, read: Read<'_>, least: Duration) -> Duration {
         let known = self.of_zones.lock().unwrap_or_else(PoisonError::into_inner).get(&zone.key).copied();
-        if self.at_once {
-            LONGEST_LISTING
-        } else {
-            known.unwrap_or_default().clamp(least.min(LONGEST_LISTING), LONGEST_LISTING)
+        match read {
+            Read::From(_) => least,
+            Read::All if self.at_once => LONGEST_LISTING,
+            _ => known.unwrap_or_default().clamp(least.min(LONGEST_LISTING), LONGEST_LISTING),
         }
     }
 
@@ -103,15 +104,19 @@ impl Provider for Deadline {
     }
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
-        if !matches!(read, Read::All) {
-            return self.within("read records", self.inner.records(zone, read)).await;
-        }
-        let (budget, began) = (self.budgets.of(zone, self.limit), Instant::now());
-        let listed = Self::limited(budget, "list records", self.inner.records(zone, read)).await;
-        match &listed {
-            Ok(_) => self.budgets.set(zone, began.elapsed() * 4),
-            Err(error) if error.kind == ErrorKind::Timeout => self.budgets.set(zone, budget * 2),
-            Err(_) => {}
+        let operation = if matches!(read, Read::All) { "list records" } else { "read records" };
+        let (budget, began) = (self.budgets.of(zone, read, self.limit), Instant::now());
+        let listed = Self::limited(budget, operation, self.inner.records(zone, read)).await;
+        match (read, &listed) {
+            (Read::All, Ok(_)) | (Read::Since(_), Ok(Listing::Full { .. })) => {
+                self.budgets.set(zone, began.elapsed() * 4);
+            }
+            (Read::All, Err(error)) if error.kind == ErrorKind::Timeout => self.budgets.set(zone, budget * 2),
+            // Where the provider itself gave up, it was not for want of this time.
+            (Read::Since(_), Err(error)) if error.kind == ErrorKind::Timeout && began.elapsed() >= budget => {
+                self.budgets.set(zone, budget * 2);
+            }
+            _ => {}
         }
         listed
     }
@@ -135,5 +140,103 @@ impl Provider for Deadline {
             Some(outcomes) => outcomes,
             None => groups.iter().map(|_| Outcome::Unknown(Self::error("apply changes", self.limit))).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use zonewright_core::provider::{Cursor, Token};
+    use zonewright_core::testing::{capability, name};
+    use zonewright_core::zone::InstanceId;
+
+    use super::*;
+
+    /// A server whose zone takes so long to come, and whose other answers take no time.
+    struct Slow {
+        transfer: Mutex<Duration>,
+        /// Whether anything changed.
+        changed: Mutex<bool>,
+    }
+
+    impl Slow {
+        fn set(&self, transfer: Duration, changed: bool) {
+            (*self.transfer.lock().unwrap(), *self.changed.lock().unwrap()) = (transfer, changed);
+        }
+    }
+
+    #[async_trait]
+    impl Provider for Slow {
+        fn capability(&self, _: Option<&Zone>) -> Capability {
+            capability()
+        }
+        async fn zones(&self) -> Result<Vec<Zone>> {
+            Ok(Vec::new())
+        }
+        async fn zone(&self, _: &ZoneId) -> Result<Option<Zone>> {
+            Ok(None)
+        }
+        async fn records(&self, _: &Zone, read: Read<'_>) -> Result<Listing> {
+            if matches!(read, Read::Since(_)) && !*self.changed.lock().unwrap() {
+                return Ok(Listing::Unchanged);
+            }
+            let transfer = *self.transfer.lock().unwrap();
+            tokio::time::sleep(transfer).await;
+            Ok(match read {
+                Read::Names(_) => Listing::Names(Vec::new()),
+                _ => Listing::Full { sets: Vec::new(), token: None },
+            })
+        }
+        fn interpret(&self, _: &Zone, _: &Endpoint) -> Interpretation {
+            Interpretation::as_stated()
+        }
+        async fn adjust(&self, _: &Zone, _: &[RecordSet]) -> Vec<Adjustment> {
+            Vec::new()
+        }
+        async fn apply(&self, _: &Zone, _: &[Group]) -> Vec<Outcome> {
+            Vec::new()
+        }
+        async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+            Ok(None)
+        }
+    }
+
+    fn seconds(number: u64) -> Duration {
+        Duration::from_secs(number)
+    }
+
+    /// Whether it worked, and how many seconds it took.
+    async fn read(layer: &Deadline, read: Read<'_>) -> (bool, u64) {
+        let zone = Zone::new(&InstanceId::from("i"), "z", name("z"));
+        let began = Instant::now();
+        let worked = layer.records(&zone, read).await.is_ok();
+        (worked, began.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_zone_that_comes_whole_again_has_the_time_of_a_listing() {
+        let inner = Arc::new(Slow { transfer: Mutex::new(seconds(4)), changed: Mutex::new(true) });
+        let layer = Deadline::new(inner.clone(), seconds(5));
+        let (token, cursor) = (Token("1".to_owned()), Cursor("2".to_owned()));
+        let (since, names) = (Read::Since(&token), BTreeSet::from([name("a.z")]));
+        assert_eq!(read(&layer, Read::All).await, (true, 4));
+        inner.set(seconds(15), true);
+        assert_eq!(read(&layer, since).await, (true, 15), "four times what the listing took are 16 s");
+        inner.set(seconds(50), true);
+        assert_eq!(read(&layer, Read::Names(&names)).await, (true, 50));
+        assert_eq!(read(&layer, Read::From(&cursor)).await, (false, 5), "a page has the time of one call");
+        // That nothing changed says nothing of how long the zone takes.
+        inner.set(seconds(200), false);
+        assert_eq!(read(&layer, since).await, (true, 0));
+        inner.set(seconds(200), true);
+        let mut attempts = Vec::new();
+        for _ in 0..3 {
+            attempts.push(read(&layer, since).await);
+        }
+        assert_eq!(attempts, [(false, 60), (false, 120), (true, 200)], "twice as long after a time-out");
+        inner.set(seconds(801), true);
+        assert_eq!(read(&layer, Read::Names(&names)).await, (false, 800));
+        assert_eq!(read(&layer, Read::Names(&names)).await, (false, 800), "a name that does not come is no large zone");
     }
 }
