@@ -235,13 +235,14 @@ impl Link {
         Ok(())
     }
 
-    /// Transfers a zone, or what changed in it since a serial number, over a stream of its own.
+    /// Transfers a zone, or what changed in it since a serial number, over a stream of its own. Returns also a name outside of the zone
+    /// whose records were left out, if there was any.
     pub(crate) async fn transfer(
         &self,
         zone: &DnsName,
         since: Option<u32>,
         with: MaybeSigner<'_>,
-    ) -> Result<Transferred, ExchangeError> {
+    ) -> Result<(Transferred, Option<DnsName>), ExchangeError> {
         let request = since.map_or_else(|| wire::axfr(zone), |serial| wire::ixfr(zone, serial));
         let mut stream = self.connect().await?;
         let mut signed = Signed::new(&request, rand::random(), with)?;
@@ -256,7 +257,7 @@ impl Link {
             if let Some(transferred) = assembly.message(answer.records()?)? {
                 signed.signing.as_ref().map_or(Ok(()), Signing::finish)?;
                 self.keep(stream);
-                return Ok(transferred);
+                return Ok((transferred, assembly.outside()));
             }
         }
     }

@@ -3,6 +3,7 @@
 //! In: unsigned requests without an id. Out: checked answers. Queries are signed with what the identity has for them, updates
 //! with what it has agreed on with this server; where the server has lost that, an update is signed anew and sent once more.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub(crate) struct Server {
     case: AtomicU8,
     /// When it last gave no difference where the whole zone came.
     no_changes: Mutex<Option<Instant>>,
+    /// Zones of which it was logged that more than their own records came.
+    outside: Mutex<BTreeSet<DnsName>>,
 }
 
 /// How long a server that gave no difference is asked for the whole zone at once.
@@ -46,7 +49,8 @@ impl Server {
     /// A server by its host, without a connection. `messages` counts the requests that are sent.
     pub(crate) fn new(host: String, port: u16, tls: Option<Tls>, identity: Identity, messages: Arc<AtomicU64>) -> Self {
         let link = Link::new(host, port, tls, identity.overhead(), messages);
-        Self { link, identity, case: AtomicU8::new(Case::Unknown as u8), no_changes: Mutex::default() }
+        let case = AtomicU8::new(Case::Unknown as u8);
+        Self { link, identity, case, no_changes: Mutex::default(), outside: Mutex::default() }
     }
 
     /// Whether it is worth asking for what changed in a zone, rather than for the whole zone.
@@ -130,7 +134,17 @@ impl Server {
 
     /// Transfers a zone, or what changed in it since a serial number, over a stream of its own.
     pub(crate) async fn transfer(&self, zone: &DnsName, since: Option<u32>) -> Result<Transferred, ExchangeError> {
-        self.link.transfer(zone, since, self.identity.for_query().as_ref()).await
+        let (transferred, outside) = self.link.transfer(zone, since, self.identity.for_query().as_ref()).await?;
+        if let Some(name) = outside.filter(|_| self.sent_more(zone)) {
+            let server = self.label();
+            tracing::info!(server, %zone, %name, "a DNS server sends records outside of the zone along; they are left out");
+        }
+        Ok(transferred)
+    }
+
+    /// Whether it was not known yet that it sends more than the zone.
+    fn sent_more(&self, zone: &DnsName) -> bool {
+        self.outside.lock().unwrap_or_else(PoisonError::into_inner).insert(zone.clone())
     }
 }
 
@@ -147,5 +161,11 @@ mod tests {
         assert!(!server.gives_changes());
         tokio::time::advance(Duration::from_mins(1)).await;
         assert!(server.gives_changes());
+    }
+    #[test]
+    fn records_outside_of_a_zone_are_logged_once() {
+        let server = Server::new("192.0.2.1".to_owned(), 53, None, Identity::Nobody, Arc::default());
+        let [one, other] = ["one.test", "other.test"].map(|text| DnsName::parse(text).unwrap());
+        assert_eq!([&one, &one, &other, &one].map(|zone| server.sent_more(zone)), [true, false, true, false]);
     }
 }

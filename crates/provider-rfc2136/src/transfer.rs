@@ -1,8 +1,9 @@
 //! Zone transfers: AXFR (RFC 5936) and IXFR (RFC 1995), put together from the records of their messages.
 //!
 //! In: the records of one answer after the other. Out: a whole zone, the steps since a serial number, or the word that
-//! nothing changed. What must hold: a transfer begins and ends with the same SOA, every step begins where the last one
-//! ended, every name is in the zone. Anything else is [`Broken`], never a part of a zone.
+//! nothing changed. What must hold: a transfer begins and ends with the same SOA, and every step begins where the last one
+//! ended. Anything else is [`Broken`], never a part of a zone. Records outside of the zone are left out: some servers send
+//! the addresses of name servers elsewhere along, as glue.
 
 use std::cmp::Ordering;
 
@@ -27,8 +28,6 @@ pub(crate) enum Transferred {
 pub(crate) enum Broken {
     #[error("the transfer does not begin with the SOA of the zone")]
     NoSoa,
-    #[error("the transfer holds {0}, which is outside of the zone")]
-    Outside(DnsName),
     #[error("a step from serial {found} follows where {expected} was reached")]
     Gap { expected: u32, found: u32 },
     #[error("the transfer ends with another SOA than it began with")]
@@ -46,6 +45,8 @@ pub(crate) struct Assembly<'a> {
     /// The SOA that came first, and what it says.
     soa: Option<(Record, Soa)>,
     state: State,
+    /// The first name outside of the zone.
+    outside: Option<DnsName>,
 }
 
 #[derive(Debug)]
@@ -63,7 +64,7 @@ enum State {
 impl<'a> Assembly<'a> {
     /// Waits for the transfer of `zone`; `since` says that an IXFR was asked for.
     pub(crate) fn new(zone: &'a DnsName, since: Option<u32>) -> Self {
-        Self { zone, since, soa: None, state: State::Open }
+        Self { zone, since, soa: None, state: State::Open, outside: None }
     }
 
     /// Takes the records of one message in. Returns what was transferred once it is complete.
@@ -86,10 +87,12 @@ impl<'a> Assembly<'a> {
         }
     }
 
+    /// A name outside of the zone whose records were left out, if there was any.
+    pub(crate) fn outside(self) -> Option<DnsName> {
+        self.outside
+    }
+
     fn record(&mut self, record: Record) -> Result<(), Broken> {
-        if !record.name.is_within(self.zone) {
-            return Err(Broken::Outside(record.name));
-        }
         let serial = soa_serial(&record.data);
         if serial.is_some() && record.name != *self.zone {
             return Err(Broken::OtherSoa);
@@ -99,6 +102,9 @@ impl<'a> Assembly<'a> {
             self.soa = Some((record, target));
             return Ok(());
         };
+        if !record.name.is_within(self.zone) {
+            return self.leave_out(record.name);
+        }
         let is_end = record.data == first.data;
         self.state = match (std::mem::replace(&mut self.state, State::Open), serial) {
             (State::Done(_), _) => return Err(Broken::Trailing),
@@ -109,6 +115,17 @@ impl<'a> Assembly<'a> {
             (State::Full(records), _) => full(records, record, serial, is_end, *target)?,
             (State::Steps { steps, adding, reached }, _) => step(steps, adding, reached, record, serial, *target)?,
         };
+        Ok(())
+    }
+
+    fn leave_out(&mut self, name: DnsName) -> Result<(), Broken> {
+        match self.state {
+            State::Done(_) => return Err(Broken::Trailing),
+            // Behind the first SOA it stands where the first record of a whole zone does.
+            State::Open => self.state = State::Full(Vec::new()),
+            State::Full(_) | State::Steps { .. } => {}
+        }
+        self.outside.get_or_insert(name);
         Ok(())
     }
 }
@@ -177,15 +194,16 @@ mod tests {
 
     use super::*;
 
-    /// `soa N` is the zone's SOA with that serial number, `x` is a TXT record of the zone, `x.` one elsewhere.
+    /// `soa N` is the zone's SOA with that serial number, `soa N x.` one elsewhere, `x` is a TXT record of the zone, `x.` one elsewhere.
     fn record(text: &str) -> Record {
         let ttl = Ttl::from_secs(60).unwrap();
-        if let Some(serial) = text.strip_prefix("soa ") {
+        if let Some(soa) = text.strip_prefix("soa ") {
+            let (serial, owner) = soa.split_once(' ').unwrap_or((soa, "example.test"));
             let mut octets = vec![0, 0];
             octets.extend(serial.parse::<u32>().unwrap().to_be_bytes());
             octets.extend([0; 16]);
             let opaque = Opaque { rtype: RecordType::Soa, content: Content::Octets(octets) };
-            return Record { name: zone(), ttl, data: RData::Other(Box::new(opaque)) };
+            return Record { name: DnsName::parse(owner).unwrap(), ttl, data: RData::Other(Box::new(opaque)) };
         }
         let name = if text.ends_with('.') { text.to_owned() } else { format!("{text}.example.test") };
         let data = RData::parse(RecordType::Txt, "\"x\"").unwrap();
@@ -248,6 +266,7 @@ mod tests {
             ("soa 7 | soa 5 | a | soa 7 | b | soa 7", "steps to 7: -a +b"),
             ("soa 7, soa 5, soa 6, a, soa 6, a, soa 7, b, c, soa 7", "steps to 7: - +a -a +bc"),
             ("soa 7, soa 5, soa 7, soa 7", "steps to 7: - +"),
+            ("soa 5, a.elsewhere. | b, soa 5", "full 5: b"),
             ("soa 7, soa 5, a, soa 7, b", "more"),
             ("soa 7, soa 5, a, soa 6, b, soa 6", "more"),
             ("soa 5", "current"),
@@ -259,12 +278,40 @@ mod tests {
     }
 
     #[test]
+    fn what_is_outside_of_the_zone_is_left_out() {
+        let outside = |since, text: &str| {
+            let zone = zone();
+            let mut assembly = Assembly::new(&zone, since);
+            let done = assembly.message(text.split(", ").map(record).collect()).unwrap().map(show);
+            (done.unwrap_or_default(), assembly.outside().map(|name| name.to_string()).unwrap_or_default())
+        };
+        for (since, text, expected, name) in [
+            (None, "soa 5, a, b.elsewhere., c, d.elsewhere., soa 5", "full 5: ac", "b.elsewhere"),
+            (None, "soa 5, a.elsewhere., soa 5", "full 5: ", "a.elsewhere"),
+            (None, "soa 5, a, soa 5", "full 5: a", ""),
+            (Some(5), "soa 5, a.elsewhere., b, soa 5", "full 5: b", "a.elsewhere"),
+            (
+                Some(5),
+                "soa 7, soa 5, a, b.elsewhere., soa 7, c.elsewhere., d, soa 7",
+                "steps to 7: -a +d",
+                "b.elsewhere",
+            ),
+            (Some(5), "soa 7, soa 5, soa 7, c.elsewhere., soa 7", "steps to 7: - +", "c.elsewhere"),
+        ] {
+            assert_eq!(outside(since, text), (expected.to_owned(), name.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
     fn broken_ones() {
         for (since, text, expected) in [
             (None, "a, soa 5", "does not begin with the SOA"),
             (None, "soa 5, a, soa 6", "another SOA"),
             (None, "soa 5, soa 6", "another SOA"),
-            (None, "soa 5, a.elsewhere., soa 5", "outside of the zone"),
+            (None, "a.elsewhere., soa 5, soa 5", "does not begin with the SOA"),
+            (None, "soa 5 elsewhere., soa 5, soa 5", "another SOA"),
+            (None, "soa 5, a, soa 5 elsewhere., soa 5", "another SOA"),
+            (None, "soa 5, a, soa 5, b.elsewhere.", "after the end"),
             (None, "soa 5, a, soa 5, b", "after the end"),
             (Some(5), "soa 7, soa 6, a, soa 7, b, soa 7", "another SOA"),
             (Some(5), "soa 7, soa 5, a, soa 6, b, soa 7", "from serial 7 follows where 6 was reached"),
