@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet::STANDARD;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use base64::{DecodeError, Engine as _};
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use zonewright_core::catalog::{FlagFeature, FlagKind, FlagSpec, ProviderConfig, Settings};
 use zonewright_core::zone::InstanceId;
@@ -120,6 +121,10 @@ const SMALL_BATCH: &str = "batch size specified for rfc2136 cannot be less than 
 
 /// Changes in one message where no number is given; the length of the message mostly ends it sooner.
 pub(crate) const USUAL_BATCH: usize = 1_000;
+
+/// What secrets are written in.
+const BASE64: GeneralPurpose =
+    GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
 /// A parsed configuration.
 #[derive(Debug)]
@@ -300,9 +305,14 @@ fn key(from: &ProviderConfig) -> Result<Arc<TsigKey>, Error> {
         })?;
     let name = DnsName::parse(&name).map_err(|error| wrong(format!("--rfc2136-tsig-keyname: {error}")))?;
     // The cause is left out: it quotes bytes of the secret.
-    let bytes =
-        STANDARD.decode(secret.expose_secret().trim()).map_err(|_| wrong("--rfc2136-tsig-secret is not base64"))?;
+    let bytes = decode(secret).map_err(|_| wrong("--rfc2136-tsig-secret is not base64"))?;
     Ok(Arc::new(TsigKey { name, algorithm, secret: SecretSlice::from(bytes) }))
+}
+
+/// Reads base64 as Go does, and so external-dns: over line breaks (`openssl rand -base64` makes some) and whatever the last bits are.
+fn decode(secret: &SecretString) -> Result<Vec<u8>, DecodeError> {
+    let text: String = secret.expose_secret().trim().chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+    BASE64.decode(SecretString::from(text).expose_secret())
 }
 
 fn min_ttl(settings: &Settings) -> Result<Ttl, Error> {
@@ -342,6 +352,29 @@ fn strategy(settings: &Settings) -> Result<Strategy, Error> {
         "random" => Ok(Strategy::Random),
         other => {
             Err(wrong(format!("--rfc2136-load-balancing-strategy {other:?}; expected disabled, round-robin or random")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_read_as_external_dns_reads_them() {
+        for (text, expected) in [
+            ("c2VjcmV0", Some("secret")),
+            (" c2VjcmV0\n", Some("secret")),
+            ("c2Vj\ncmV0\n", Some("secret")),
+            ("c2Vj\r\ncmV0\r\n", Some("secret")),
+            ("c2VjcmV0cw==", Some("secrets")),
+            ("c2VjcmV0cx==", Some("secrets")),
+            ("c2VjcmV0cw", None),
+            ("c2Vj cmV0", None),
+            ("not base64!", None),
+        ] {
+            let bytes = decode(&SecretString::from(text)).ok();
+            assert_eq!(bytes.as_deref(), expected.map(str::as_bytes), "{text:?}");
         }
     }
 }
