@@ -27,6 +27,9 @@ pub struct Deadline {
 /// The longest that a listing in one answer may take.
 const LONGEST_LISTING: Duration = Duration::from_hours(1);
 
+/// So many names may be asked for one by one in the time of one call: some services answer for no more with one request.
+const NAMES_OF_A_CALL: usize = 50;
+
 /// How long the first answer to a listing may take, by zone. What comes in pages has the limit of one call for each of them; what
 /// comes in one answer takes as long as the zone is large: four times as long as the last one took, and after a time-out twice
 /// as long as that one was given. A question for what changed, or for single names, may come to a listing in one answer too, and has
@@ -44,6 +47,10 @@ impl Budgets {
         match read {
             Read::From(_) => least,
             Read::All if self.at_once => LONGEST_LISTING,
+            Read::Names(names) => {
+                let calls = u32::try_from(names.len() / NAMES_OF_A_CALL).unwrap_or(u32::MAX);
+                known.unwrap_or_default().max(least.saturating_mul(calls.saturating_add(1))).min(LONGEST_LISTING)
+            }
             _ => known.unwrap_or_default().clamp(least.min(LONGEST_LISTING), LONGEST_LISTING),
         }
     }
@@ -238,5 +245,15 @@ mod tests {
         inner.set(seconds(801), true);
         assert_eq!(read(&layer, Read::Names(&names)).await, (false, 800));
         assert_eq!(read(&layer, Read::Names(&names)).await, (false, 800), "a name that does not come is no large zone");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_names_have_the_time_of_as_many_calls() {
+        let inner = Arc::new(Slow { transfer: Mutex::new(seconds(44)), changed: Mutex::new(true) });
+        let layer = Deadline::new(inner, seconds(5));
+        let names = |count: usize| (0..count).map(|n| name(&format!("n{n}.z"))).collect::<BTreeSet<_>>();
+        for (count, expected) in [(1, (false, 5)), (99, (false, 10)), (400, (true, 44))] {
+            assert_eq!(read(&layer, Read::Names(&names(count))).await, expected, "{count}");
+        }
     }
 }
