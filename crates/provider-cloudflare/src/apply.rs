@@ -17,6 +17,7 @@ use crate::adjust::refusal;
 use crate::beside::{Beside, beside_of};
 use crate::client::Service;
 use crate::convert::{self, RecordProperties};
+use crate::error::has_no_room;
 use crate::operation::{APPLY, WRITE_RECORDS};
 use crate::options::MIXED;
 use crate::records::Groups;
@@ -172,16 +173,32 @@ pub(crate) async fn send(service: &Service, zone: &Zone, batch: &wire::Batch) ->
     service.change(WRITE_RECORDS, &request).await
 }
 
-/// What became of each of `count` groups of a batch that failed. The service says what was wrong first, and not with which change:
-/// of several groups each may be at fault.
-pub(crate) fn failed(failure: &Failure, count: usize) -> Outcome {
-    let error = failure.error.clone();
-    match failure.delivery {
-        Delivery::NotSent => Outcome::NotSent(error),
-        Delivery::Unknown => Outcome::Unknown(error),
-        Delivery::Refused if count > 1 => Outcome::Refused { error, blame: Blame::Batch },
-        Delivery::Refused => Outcome::refused(error),
-    }
+/// What became of the groups of a batch that failed, by their positions. `sent` are those with changes in it, each with whether it leaves
+/// more records than there were. The service says what was wrong first, and not with which change: of several groups each may be at fault.
+pub(crate) fn failed(failure: &Failure, sent: &[(usize, bool)]) -> BTreeMap<usize, Outcome> {
+    let error = || failure.error.clone();
+    let too_many: BTreeSet<usize> =
+        if has_no_room(failure) { without_room(sent).collect() } else { BTreeSet::default() };
+    let outcome = |at: usize| match failure.delivery {
+        Delivery::NotSent => Outcome::NotSent(error()),
+        Delivery::Unknown => Outcome::Unknown(error()),
+        Delivery::Refused if sent.len() > 1 && !too_many.contains(&at) => {
+            Outcome::Refused { error: error(), blame: Blame::Batch }
+        }
+        Delivery::Refused => Outcome::refused(error()),
+    };
+    sent.iter().map(|(at, _)| (*at, outcome(*at))).collect()
+}
+
+/// The groups that are not sent again to a zone without room for all: of those that leave more records than there were, all but the
+/// first quarter. So the room that is left is found in a few calls, and what needs none soon goes alone.
+fn without_room(sent: &[(usize, bool)]) -> impl Iterator<Item = usize> {
+    let growing = sent.iter().filter(|(_, grows)| *grows);
+    let again = match growing.clone().count() {
+        0 | 1 => 0,
+        more => more.div_ceil(4),
+    };
+    growing.skip(again).map(|(at, _)| *at)
 }
 
 /// What becomes of a group that takes away the last record of one of these names, beside which something could not be taken away: it

@@ -4,7 +4,7 @@
 
 use zonewright_core::error::Retry;
 use zonewright_core::{Error, ErrorKind};
-use zonewright_http::{Answer, AnswerExplanation};
+use zonewright_http::{Answer, AnswerExplanation, Failure};
 
 use crate::wire::{Envelope, Problem};
 
@@ -25,13 +25,19 @@ pub(crate) fn explain(answer: &Answer) -> Option<AnswerExplanation> {
     if envelope.errors.is_empty() {
         return None;
     }
+    let full = codes(&envelope.errors).find(|code| FULL.contains(code));
     Some(AnswerExplanation {
         message: words(&envelope.errors),
+        code: full.map(|code| code.to_string()),
         // A failure of the service itself has numbers of other meanings.
         kind: kind(&envelope.errors).filter(|_| !answer.status.is_server_error()),
-        retry: codes(&envelope.errors).any(|code| FULL.contains(&code)).then_some(Retry::Backoff),
-        ..AnswerExplanation::default()
+        retry: full.map(|_| Retry::Backoff),
     })
+}
+
+/// Whether a batch was refused because the zone has no room for all that it adds.
+pub(crate) fn has_no_room(failure: &Failure) -> bool {
+    failure.code.as_deref().and_then(|code| code.parse().ok()).is_some_and(|code| FULL.contains(&code))
 }
 
 /// The kind of error that the numbers stand for, where they stand for one.
@@ -94,7 +100,8 @@ mod tests {
         assert_eq!(chained.message, "no (1004): cannot be proxied (9004)");
         let broken = Answer::new(StatusCode::BAD_GATEWAY, HeaderMap::new(), body(10_000, ""));
         assert_eq!(explain(&broken).unwrap().kind, None);
-        assert_eq!(read(&body(81_045, "")).unwrap().retry, Some(Retry::Backoff));
+        let full = read(&body(81_045, "")).unwrap();
+        assert_eq!((full.code.as_deref(), full.retry), (Some("81045"), Some(Retry::Backoff)));
         assert!(read("<html>").is_none() && read(r#"{"success":false,"errors":[],"result":null}"#).is_none());
     }
 }

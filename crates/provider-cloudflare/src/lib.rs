@@ -280,16 +280,14 @@ impl Provider for Cloudflare {
         }
         let sent = if call.batch.len() == 0 { Ok(()) } else { apply::send(&self.service, zone, &call.batch).await };
         // A group that changes no record went through whatever became of the others.
-        let went = |changes: usize| changes == 0 || sent.is_ok();
+        let mut refused = sent.err().map(|failure| apply::failed(&failure, &call.sent)).unwrap_or_default();
         let through: Vec<&Group> =
-            call.groups.iter().filter(|(_, changes)| went(*changes)).filter_map(|(at, _)| groups.get(*at)).collect();
+            call.groups.iter().filter(|at| !refused.contains_key(at)).filter_map(|at| groups.get(*at)).collect();
         let failed = beside.apply(&self.service, zone, &through, hostnames).await;
-        for (at, changes) in &call.groups {
+        for at in &call.groups {
             let (Some(outcome), Some(group)) = (outcomes.get_mut(*at), groups.get(*at)) else { continue };
-            *outcome = Some(match &sent {
-                Err(failure) if *changes > 0 => apply::failed(failure, call.sent()),
-                _ => with_beside(zone, group, &failed, *changes > 0),
-            });
+            let has_changes = call.sent.binary_search_by_key(at, |(sent, _)| *sent).is_ok();
+            *outcome = Some(refused.remove(at).unwrap_or_else(|| with_beside(zone, group, &failed, has_changes)));
         }
         let unsent = || Outcome::NotSent(Error::new(ErrorKind::Unavailable, APPLY, "the group was not reached"));
         outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(unsent)).collect()
@@ -304,19 +302,19 @@ impl Provider for Cloudflare {
 #[derive(Debug, Default)]
 struct Call {
     batch: wire::Batch,
-    /// Positions of groups, with how many changes each has in the batch.
-    groups: Vec<(usize, usize)>,
+    /// Positions of its groups.
+    groups: Vec<usize>,
+    /// Those that have changes in the batch, in the same order, with whether they leave more records than there were.
+    sent: Vec<(usize, bool)>,
 }
 
 impl Call {
     fn add(&mut self, at: usize, batch: wire::Batch) {
-        self.groups.push((at, batch.len()));
+        self.groups.push(at);
+        if batch.len() > 0 {
+            self.sent.push((at, batch.posts.len() > batch.deletes.len()));
+        }
         self.batch.extend(batch);
-    }
-
-    /// Groups that have changes in the batch.
-    fn sent(&self) -> usize {
-        self.groups.iter().filter(|(_, changes)| *changes > 0).count()
     }
 }
 

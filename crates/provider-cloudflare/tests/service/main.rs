@@ -9,6 +9,7 @@ mod suite;
 
 mod beside;
 mod live;
+mod refused;
 mod requests;
 mod zones;
 

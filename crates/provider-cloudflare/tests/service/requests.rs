@@ -361,16 +361,6 @@ async fn a_zone_that_is_gone_is_reported() {
 }
 
 #[tokio::test]
-async fn a_full_zone_is_reported_and_asked_again_later() {
-    let (service, provider, zone) = zone(Plan::Free, &[]).await;
-    service.set_record_limit(id(&zone), 1);
-    let outcomes = provider.apply(&zone, &[create(&www(&["192.0.2.1", "192.0.2.2"], &[]))]).await;
-    let [Outcome::Refused { error, blame: Blame::Group }] = outcomes.as_slice() else { panic!("{outcomes:?}") };
-    assert!(error.kind == ErrorKind::Invalid && error.retry == Retry::Backoff, "{error:?}");
-    assert!(service.records(id(&zone)).is_empty(), "all or nothing");
-}
-
-#[tokio::test]
 async fn a_change_costs_a_look_and_a_batch() {
     let (service, provider, zone) = zone(Plan::Free, &[("cloudflare-dns-records-per-page", FlagValue::Int(10))]).await;
     for i in 0..35 {
