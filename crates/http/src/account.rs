@@ -119,7 +119,10 @@ impl Account {
             None => None,
         };
         if let Some(turns) = &self.0.full {
-            waiting(turns.next()).await;
+            match share {
+                Share::Next => waiting(turns.first()).await,
+                Share::Full | Share::Background => waiting(turns.next()).await,
+            }
         }
         while let Some(until) = self.within(longest)? {
             sleep_until(until).await;
@@ -149,9 +152,12 @@ impl fmt::Debug for Account {
     }
 }
 
-/// Turns at a steady rate after a burst, in the order in which they were asked for.
+/// Turns at a steady rate after a burst, in the order in which they were asked for; who may go before the others waits for one of them
+/// at most, and for those who may too.
 struct Turns {
     queue: tokio::sync::Mutex<()>,
+    /// Held by the one whose turn is the next; of the queue's first one only while it looks.
+    front: tokio::sync::Mutex<()>,
     clock: TokioClock,
     limiter: RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<Nanos>>,
 }
@@ -160,12 +166,23 @@ impl Turns {
     fn new(quota: Quota) -> Self {
         let clock = TokioClock { start: Instant::now() };
         let limiter = RateLimiter::direct_with_clock(quota, clock);
-        Self { queue: tokio::sync::Mutex::default(), clock, limiter }
+        Self { queue: tokio::sync::Mutex::default(), front: tokio::sync::Mutex::default(), clock, limiter }
     }
 
     /// Waits for the next turn. Nothing is used until it comes.
     async fn next(&self) {
         let _first_in_the_queue = self.queue.lock().await;
+        loop {
+            let front = self.front.lock().await;
+            let Err(early) = self.limiter.check() else { return };
+            drop(front);
+            sleep(early.wait_time_from(self.clock.now())).await;
+        }
+    }
+
+    /// The same before those who wait in the queue.
+    async fn first(&self) {
+        let _front = self.front.lock().await;
         while let Err(early) = self.limiter.check() {
             sleep(early.wait_time_from(self.clock.now())).await;
         }

@@ -61,6 +61,27 @@ async fn the_background_uses_a_fifth_and_leaves_the_rest() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_goes_next_does_not_wait_for_the_queue() {
+    let account = account(1, 1);
+    let queue: Vec<_> = (0..60)
+        .map(|_| {
+            let account = account.clone();
+            tokio::spawn(async move { run(&account, Share::Full, 1).await })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    for _ in 0..3 {
+        let took = run(&account, Share::Next, 1).await;
+        assert!(took <= 2_000, "{took} ms behind others that wait for a minute");
+    }
+    let mut last = 0;
+    for one in queue {
+        last = last.max(one.await.unwrap());
+    }
+    assert_eq!(last, 62_000, "all of them go at the rate");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_caller_that_gives_up_uses_no_turn() {
     let account = account(1, 1);
     run(&account, Share::Full, 1).await;

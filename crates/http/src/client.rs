@@ -169,7 +169,7 @@ impl Client {
             }
             let Some(verdict) = self.verdict(&result) else { return Run { result, doubt } };
             let pause = if verdict.allows(request.repeat) { pauses.next() } else { None };
-            let pause = self.pause(pause, &verdict, spent);
+            let pause = self.pause(pause, &verdict, spent).filter(|pause| !request.is_late_after(*pause));
             if verdict.kind == ErrorKind::Throttled && result.is_ok() {
                 let held = verdict.after.or(pause).unwrap_or(self.0.retry.first);
                 self.0.account.pause(held.min(LONGEST_PAUSE));
@@ -198,9 +198,10 @@ impl Client {
             Ok(url) => url,
             Err(error) => return failed(error),
         };
-        let permit = match inner.account.admit(request.share, inner.retry.longest).await {
-            Ok(permit) => permit,
-            Err(rest) => return failed(TransportError::Paused(rest)),
+        let permit = match request.in_time(inner.account.admit(request.share, inner.retry.longest)).await {
+            Some(Ok(permit)) => permit,
+            Some(Err(rest)) => return failed(TransportError::Paused(rest)),
+            None => return failed(TransportError::Late),
         };
         let own = url.origin() == inner.base.origin();
         let credentials = if own { inner.credentials.headers().await } else { Ok(Headers::new()) };
@@ -208,6 +209,9 @@ impl Client {
             Ok((outgoing, credentials)) => (credentials, outgoing),
             Err(error) => return failed(TransportError::Credentials(error)),
         };
+        if request.is_late_after(Duration::ZERO) {
+            return failed(TransportError::Late);
+        }
         let begun = Instant::now();
         let result = self.timed(request, &outgoing).await;
         drop(permit);

@@ -34,6 +34,9 @@ pub enum TransportError {
     /// The service asked the account to wait for this much longer.
     #[error("the service asked not to be asked for another {} s", .0.as_secs_f32())]
     Paused(Duration),
+    /// The turn of the request did not come while what it rests on was good: [`Request::within`](crate::Request::within).
+    #[error("its turn did not come in time")]
+    Late,
     /// There are no credentials to send.
     #[error("no credentials: {0}")]
     Credentials(#[source] Error),
@@ -72,9 +75,12 @@ impl TransportError {
     pub fn delivery(&self) -> Delivery {
         match self {
             Self::Cut(_) | Self::Timeout(_) | Self::TooLarge(_) => Delivery::Unknown,
-            Self::Connect(_) | Self::Tls(_) | Self::Paused(_) | Self::Credentials(_) | Self::Request(_) => {
-                Delivery::NotSent
-            }
+            Self::Connect(_)
+            | Self::Tls(_)
+            | Self::Paused(_)
+            | Self::Late
+            | Self::Credentials(_)
+            | Self::Request(_) => Delivery::NotSent,
         }
     }
 
@@ -90,7 +96,7 @@ impl TransportError {
             Self::Timeout(_) => ErrorKind::Timeout,
             // Asking again at once would bring the same.
             Self::TooLarge(_) | Self::Request(_) => ErrorKind::Configuration,
-            Self::Paused(_) => ErrorKind::Throttled,
+            Self::Paused(_) | Self::Late => ErrorKind::Throttled,
             Self::Credentials(error) => error.kind,
         }
     }
@@ -176,6 +182,7 @@ mod tests {
             (TransportError::Timeout(Duration::from_secs(5)), Delivery::Unknown, ErrorKind::Timeout, true),
             (TransportError::TooLarge(7), Delivery::Unknown, ErrorKind::Configuration, false),
             (TransportError::Paused(Duration::from_secs(9)), Delivery::NotSent, ErrorKind::Throttled, false),
+            (TransportError::Late, Delivery::NotSent, ErrorKind::Throttled, false),
             (TransportError::Credentials(denied), Delivery::NotSent, ErrorKind::Unauthorized, false),
             (TransportError::Request("x".to_owned()), Delivery::NotSent, ErrorKind::Configuration, false),
         ]

@@ -11,6 +11,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Method};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
+use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::error::TransportError;
@@ -37,6 +38,8 @@ pub enum Share {
     Full,
     /// At most a fifth, for what must not slow down the rest.
     Background,
+    /// All of it, before what else waits: for what rests on an answer of a moment ago.
+    Next,
 }
 
 /// Where a request goes.
@@ -59,6 +62,7 @@ pub struct Request {
     pub(crate) repeat: Repeat,
     pub(crate) share: Share,
     pub(crate) timeout: Option<Duration>,
+    until: Option<Instant>,
     pub(crate) limit: Option<usize>,
     /// What the builder could not take: an error when the request is sent.
     fault: Option<String>,
@@ -95,6 +99,7 @@ impl Request {
             repeat,
             share: Share::Full,
             timeout: None,
+            until: None,
             limit: None,
             fault: None,
         }
@@ -163,10 +168,30 @@ impl Request {
         Self { timeout: Some(timeout), ..self }
     }
 
+    /// No attempt begins later than so long from now; what could not be sent by then fails unsent. For what rests on something that was
+    /// read, and that is good for no longer.
+    #[must_use]
+    pub fn within(self, time: Duration) -> Self {
+        Self { until: Instant::now().checked_add(time), ..self }
+    }
+
     /// Most bytes of the body of a success, in place of the client's.
     #[must_use]
     pub fn limit(self, bytes: usize) -> Self {
         Self { limit: Some(bytes), ..self }
+    }
+
+    /// Whether an attempt after this pause would begin too late.
+    pub(crate) fn is_late_after(&self, pause: Duration) -> bool {
+        self.until.is_some_and(|until| Instant::now() + pause > until)
+    }
+
+    /// What comes of a wait, if it ends before the request would be too late.
+    pub(crate) async fn in_time<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
+        match self.until {
+            Some(until) => timeout_at(until, wait).await.ok(),
+            None => Some(wait.await),
+        }
     }
 
     /// Whether sending it changes nothing (RFC 9110 9.2.1).

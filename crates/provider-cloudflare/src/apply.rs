@@ -7,11 +7,12 @@
 //! <https://developers.cloudflare.com/api/resources/dns/subresources/records/methods/batch/>
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use zonewright_core::capability::CnameRules;
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition, StoreStep};
 use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordKey, RecordSet, Zone};
-use zonewright_http::{Delivery, Failure, Repeat, Request};
+use zonewright_http::{Delivery, Failure, Repeat, Request, Share};
 
 use crate::adjust::refusal;
 use crate::beside::{Beside, beside_of};
@@ -166,10 +167,15 @@ pub(crate) fn written_twice(groups: &[Group]) -> BTreeSet<usize> {
     twice
 }
 
-/// Sends one batch. It is not repeated where it may have been carried out.
-pub(crate) async fn send(service: &Service, zone: &Zone, batch: &wire::Batch) -> Result<(), Failure> {
+/// How long what was read is good enough to write by: the service compares nothing. What has to wait for longer goes back unsent, and its
+/// names are read again before it.
+const READ_HOLDS: Duration = Duration::from_secs(3);
+
+/// Sends one batch, by what was read at this time. It is not repeated where it may have been carried out, nor long after that time.
+pub(crate) async fn send(service: &Service, zone: &Zone, batch: &wire::Batch, read: Instant) -> Result<(), Failure> {
     let request = Request::new(zonewright_http::Method::POST, "/zones/{zone}/dns_records/batch");
     let request = request.set("zone", &zone.key.zone).json(batch).repeat(Repeat::IfNotCarriedOut);
+    let request = request.share(Share::Next).within(READ_HOLDS.saturating_sub(read.elapsed()));
     service.change(WRITE_RECORDS, &request).await
 }
 

@@ -35,7 +35,7 @@ mod zones;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use tracing::warn;
@@ -247,6 +247,7 @@ impl Provider for Cloudflare {
             Ok(read) => read,
             Err(error) => return unread(&error, outcomes),
         };
+        let read = Instant::now();
         let twice = apply::written_twice(groups);
         let mut batches: Vec<(usize, wire::Batch)> = Vec::new();
         for (at, (group, outcome)) in groups.iter().zip(&mut outcomes).enumerate() {
@@ -278,7 +279,8 @@ impl Provider for Cloudflare {
                 None => call.add(at, batch),
             }
         }
-        let sent = if call.batch.len() == 0 { Ok(()) } else { apply::send(&self.service, zone, &call.batch).await };
+        let sent =
+            if call.batch.len() == 0 { Ok(()) } else { apply::send(&self.service, zone, &call.batch, read).await };
         // A group that changes no record went through whatever became of the others.
         let mut refused = sent.err().map(|failure| apply::failed(&failure, &call.sent)).unwrap_or_default();
         let through: Vec<&Group> =

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tracing::warn;
 use zonewright_core::provider::Cursor;
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, Result, Zone};
-use zonewright_http::Request;
+use zonewright_http::{Request, Share};
 
 use crate::client::{PAGES, Service};
 use crate::operation::LIST_RECORDS;
@@ -169,12 +169,14 @@ impl Records<'_> {
             }
         }
         let mut found = Groups::new();
-        for family in families {
-            match self.ending_so(&family).await? {
+        // What was read first gets old while the rest waits behind other zones.
+        let shares = [Share::Full].into_iter().chain(std::iter::repeat(Share::Next));
+        for (family, share) in families.into_iter().zip(shares) {
+            match self.ending_so(&family, share).await? {
                 Some(records) => found.extend(of_names(self.read(records), names)),
                 None => {
                     for name in family {
-                        let request = |page| self.request(page).query("name.exact", name.as_str());
+                        let request = |page| self.request(page).query("name.exact", name.as_str()).share(share);
                         let records = self.service.all(LIST_RECORDS, request).await?;
                         found.extend(of_names(self.read(records), &BTreeSet::from([name.clone()])));
                     }
@@ -185,9 +187,9 @@ impl Records<'_> {
     }
 
     /// The records whose names end as the first of several does, if they fit on one page.
-    async fn ending_so(&self, family: &[&DnsName]) -> Result<Option<Vec<wire::Record>>> {
+    async fn ending_so(&self, family: &[&DnsName], share: Share) -> Result<Option<Vec<wire::Record>>> {
         let [first, _, ..] = family else { return Ok(None) };
-        let request = self.request(1).query("name.endswith", first.as_str());
+        let request = self.request(1).query("name.endswith", first.as_str()).share(share);
         let page: Page<wire::Record> = self.service.page(LIST_RECORDS, &request, 1).await?;
         Ok(page.is_last(1).then_some(page.items))
     }

@@ -94,6 +94,24 @@ async fn what_certainly_was_not_carried_out_is_repeated() {
     }
 }
 
+/// What it rests on is good for three seconds: neither a pause nor a queue carries it further.
+#[tokio::test(start_paused = true)]
+async fn a_request_with_a_limit_is_not_sent_after_it() {
+    let limited = || post().within(Duration::from_secs(3));
+    let throttled = |seconds: &str| on("POST", "/r").answers(429, "").and_header("retry-after", seconds);
+    let script = Script::new([throttled("2"), on("POST", "/r")]);
+    client(&script).send(OPERATION, &limited()).await.unwrap();
+    let script = Script::new([throttled("8")]);
+    let (client, start) = (client(&script), Instant::now());
+    let refused = failure(&client, &limited()).await;
+    assert_eq!((refused.delivery, refused.error.retry), (Delivery::NotSent, Retry::After(Duration::from_secs(8))));
+    assert_eq!(start.elapsed(), Duration::ZERO, "it does not wait for what is not sent");
+    // The account rests for longer than the next one may wait.
+    let held = failure(&client, &limited()).await;
+    assert_eq!((held.delivery, held.error.kind), (Delivery::NotSent, ErrorKind::Throttled), "{held}");
+    assert_eq!(start.elapsed(), Duration::from_secs(3));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_refusal_after_a_lost_answer_is_no_proof_that_nothing_was_done() {
     let script = Script::new([on("PUT", "/r").cuts(), on("PUT", "/r").answers(412, "")]);

@@ -1,7 +1,7 @@
 //! Batches that the service refuses, or puts off: what the groups of the call come to.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::common::{create, group, id, named, since, www, zone};
 use zonewright_core::catalog::FlagValue;
@@ -10,7 +10,7 @@ use zonewright_core::error::{ErrorKind, Retry};
 use zonewright_core::provider::Provider;
 use zonewright_core::{RecordSet, Ttl};
 use zonewright_engine::layer::Batcher;
-use zonewright_fakes::cloudflare::{Plan, Record};
+use zonewright_fakes::cloudflare::{Fault, Plan, Record};
 
 #[tokio::test]
 async fn a_full_zone_is_reported_and_asked_again_later() {
@@ -55,4 +55,22 @@ async fn a_zone_that_is_full_takes_what_needs_no_room() {
         groups.retain(|_| !matches!(outcomes.next(), Some(Outcome::Applied)));
     }
     assert_eq!((groups.len(), service.records(id(&zone)).len()), (90, 11));
+}
+
+/// The service compares nothing: a batch that it puts off for long goes back, and the names are read again before the next one.
+#[tokio::test]
+async fn a_batch_that_is_put_off_is_not_sent_on_an_old_reading() {
+    let (service, provider, zone) = zone(Plan::Free, &[]).await;
+    let begun = Instant::now();
+    for (seconds, expected) in [(1, "applied"), (8, "not_sent")] {
+        service.set_retry_after(seconds);
+        service.fail("BatchRecords", Fault::Throttled, 1);
+        let before = service.calls();
+        let to = named(&format!("n{seconds}.example.test"), "192.0.2.1");
+        let outcome = provider.apply(&zone, &[create(&to)]).await.pop().unwrap();
+        let batches = since(&service, &before)["BatchRecords"];
+        let sent = if expected == "applied" { 2 } else { 1 };
+        assert_eq!((outcome.label(), batches), (expected, sent), "{seconds} s: {outcome:?}");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(6), "it does not wait for what it does not send");
 }
