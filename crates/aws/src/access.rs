@@ -52,6 +52,14 @@ pub struct AccessConfig {
     pub endpoint: Option<String>,
 }
 
+impl AccessConfig {
+    /// What must not be shown of what a service says.
+    fn secrets(&self) -> Vec<SecretString> {
+        let keys = self.keys.iter().flat_map(|keys| keys.token.iter().chain([&keys.secret]));
+        keys.chain(&self.external_id).cloned().collect()
+    }
+}
+
 /// A fixed pair of keys.
 #[derive(Debug, Clone)]
 pub struct AccessKeys {
@@ -188,7 +196,7 @@ impl<C: Send + Sync> Access<C> {
                 continue;
             }
             let read = read(&error);
-            let failure = failure(operation, &what, error);
+            let failure = failure(operation, &what, &self.config.secrets(), error);
             if failure.error.kind == ErrorKind::Throttled && failure.status.is_some() {
                 self.account.pause(self.rest);
             }

@@ -13,9 +13,10 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use aws_smithy_xml::decode::{Document, try_data};
+use secrecy::SecretString;
 use zonewright_core::error::Denied;
 use zonewright_core::{Error, ErrorKind};
-use zonewright_http::{Delivery, Failure, StatusCode, TransportError};
+use zonewright_http::{Delivery, Failure, StatusCode, TransportError, shortened, without};
 
 use crate::transport::At;
 
@@ -88,8 +89,14 @@ pub fn is_stale(code: &str) -> bool {
     )
 }
 
-/// A failed request; `what` is what was asked for, to whom and as whom.
-pub fn failure<E>(operation: &'static str, what: &str, error: SdkError<E, HttpResponse>) -> Failure
+/// A failed request; `what` is what was asked for, to whom and as whom. Of what the service said these secrets are left out, and whatever
+/// it repeats of the request.
+pub fn failure<E>(
+    operation: &'static str,
+    what: &str,
+    secrets: &[SecretString],
+    error: SdkError<E, HttpResponse>,
+) -> Failure
 where
     E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
 {
@@ -100,7 +107,8 @@ where
             let status = answer.raw().status().as_u16();
             let (code, message) = (answer.err().code(), answer.err().message());
             let Some(code) = code else {
-                let said = sentences(answer.raw()).map(|(code, said)| format!(" ({code}: {})", said.join("; ")));
+                let said = sentences(answer.raw());
+                let said = said.map(|(code, said)| format!(" ({code}: {})", shown(&said.join("; "), secrets)));
                 let text = format!("answered {status} without an error of the usual form{}", said.unwrap_or_default());
                 let kind = StatusCode::from_u16(status).map_or(ErrorKind::Protocol, zonewright_http::kind_of);
                 let delivery = if (400..500).contains(&status) { Delivery::Refused } else { Delivery::Unknown };
@@ -108,7 +116,7 @@ where
             };
             let message = message.unwrap_or("no more was said");
             let ErrorClass { kind, delivery, hint, denied } = refusal(code, status);
-            let mut failure = of(kind, delivery, format!("{code}: {message}{hint}"));
+            let mut failure = of(kind, delivery, format!("{code}: {}{hint}", shown(message, secrets)));
             if let Some(why) = denied {
                 failure.error = failure.error.denied(if is_late(message) { Denied::Clock } else { why });
             }
@@ -186,6 +194,17 @@ pub fn sentences(answer: &HttpResponse) -> Option<(String, Vec<String>)> {
     (!said.is_empty()).then_some((name, said))
 }
 
+/// What a service said, for messages: its first line, shortened, without these secrets.
+fn shown(said: &str, secrets: &[SecretString]) -> String {
+    shortened(&without(without_request(said).trim().lines().next().unwrap_or_default(), secrets))
+}
+
+/// A text up to where a service repeats the request whose signature it refused, with the token of the session in a header.
+fn without_request(text: &str) -> &str {
+    let ends = ["The Canonical String", "x-amz-security-token:"].into_iter().filter_map(|begins| text.find(begins));
+    ends.min().and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
 /// The first of this type among an error and its causes.
 fn find<'e, T: StdError + 'static>(error: &'e (dyn StdError + 'static)) -> Option<&'e T> {
     let mut next = Some(error);
@@ -200,13 +219,14 @@ fn find<'e, T: StdError + 'static>(error: &'e (dyn StdError + 'static)) -> Optio
 
 /// An error and its causes in one line, each text once.
 fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut out = error.to_string();
+    let mut out = without_request(&error.to_string()).to_owned();
     let mut next = error.source();
     while let Some(cause) = next {
         let text = cause.to_string();
-        if !out.contains(&text) {
+        let text = without_request(&text);
+        if !out.contains(text) {
             out.push_str(": ");
-            out.push_str(&text);
+            out.push_str(text);
         }
         next = cause.source();
     }
@@ -254,6 +274,18 @@ mod tests {
         assert!(is_late("Signature expired: 20260131T120000Z is now earlier than 20260131T121000Z"));
         assert!(!is_late("The request signature we calculated does not match"));
         assert!(is_stale("ExpiredTokenException") && !is_stale("AccessDenied"));
+    }
+
+    /// In the text of a service, and in that of an SDK that quotes it.
+    #[test]
+    fn a_request_that_is_repeated_is_not_shown() {
+        let said = "The signature does not match.\n\nThe Canonical String for this request should have been\n'GET\n/\n\n\
+                    x-amz-security-token:s3cret-token\n'";
+        assert_eq!(shown(said, &[]), "The signature does not match.");
+        assert_eq!(shown("is s3cret-token good?\nno", &["s3cret-token".into()]), "is [redacted] good?");
+        let inner = TransportError::Request(format!("{said:?}"));
+        let shown = chain(&Error::new(ErrorKind::Invalid, "ask", "no").caused_by(inner));
+        assert!(shown.contains("does not match") && !shown.contains("s3cret"), "{shown}");
     }
 
     #[test]

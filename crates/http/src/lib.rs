@@ -69,7 +69,7 @@ pub use metrics::{RequestLabels, RequestTimes};
 pub use pages::{Page, PageLimits, Pages, Progress, log_slow};
 pub use patience::Patience;
 pub use proxy::Proxies;
-pub use redact::{shortened, shown};
+pub use redact::{shortened, shown, without};
 pub use request::{Repeat, Request, Share};
 pub use retry::RetryPolicy;
 pub use status::{AnswerExplanation, Explain, kind_of};

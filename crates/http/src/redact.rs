@@ -26,7 +26,7 @@ pub fn shortened(text: &str) -> String {
 }
 
 /// The text without these credentials, which a service may have repeated: neither a whole header value nor its last word.
-pub(crate) fn without(text: &str, secrets: &[SecretString]) -> String {
+pub fn without(text: &str, secrets: &[SecretString]) -> String {
     let mut text = text.to_owned();
     for secret in secrets {
         let whole = secret.expose_secret().trim();

@@ -61,19 +61,35 @@ impl<'a> Signature<'a> {
         }
         let hexadecimal = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         if self.claimed.len() != 64 || !self.claimed.bytes().all(hexadecimal) {
-            return Err(different());
+            return Err(self.different(request));
         }
         Ok(())
     }
 
     /// Computes the signature again.
     pub(super) fn verify(&self, request: &Request, secret: &str) -> Result<(), Refusal> {
-        let scope = self.scope.join("/");
-        let date = request.header("x-amz-date").unwrap_or_default();
-        let text = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", digest(self.canonical(request).as_bytes()));
         let start = format!("AWS4{secret}").into_bytes();
         let key = self.scope.iter().fold(start, |key, part| sign(&key, part));
-        if hexadecimal(&sign(&key, &text)) == self.claimed { Ok(()) } else { Err(different()) }
+        let signed = hexadecimal(&sign(&key, &self.to_sign(request)));
+        if signed == self.claimed { Ok(()) } else { Err(self.different(request)) }
+    }
+
+    /// The text that is signed.
+    fn to_sign(&self, request: &Request) -> String {
+        let scope = self.scope.join("/");
+        let date = request.header("x-amz-date").unwrap_or_default();
+        format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", digest(self.canonical(request).as_bytes()))
+    }
+
+    /// Another signature was expected: the service repeats what it would have signed, with the headers of the request.
+    fn different(&self, request: &Request) -> Refusal {
+        mismatch(&format!(
+            "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access \
+             Key and signing method. Consult the service documentation for details.\n\n\
+             The Canonical String for this request should have been\n'{}'\n\nThe String-to-Sign should have been\n'{}'\n",
+            self.canonical(request),
+            self.to_sign(request),
+        ))
     }
 
     /// The canonical request.
@@ -92,13 +108,6 @@ impl<'a> Signature<'a> {
 
 fn mismatch(text: &str) -> Refusal {
     Refusal::new(403, "SignatureDoesNotMatch", text)
-}
-
-fn different() -> Refusal {
-    mismatch(
-        "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access \
-         Key and signing method. Consult the service documentation for details.",
-    )
 }
 
 /// The parameters by name and value, each encoded in the one way that counts.

@@ -165,6 +165,24 @@ async fn roles_are_assumed() {
     }
 }
 
+/// The service repeats a request whose signature it refuses, with the token of the session.
+#[tokio::test]
+async fn the_token_of_a_session_is_not_shown() {
+    const ROLE: &str = "arn:aws:iam::000000000002:role/dns";
+    let service = Service::start();
+    service.allow_role(ROLE, None, "000000000002");
+    let provider = provider(&service, &[("aws-assume-role", text(ROLE))]);
+    names(&provider).await.unwrap();
+    for key in service.keys_of("000000000002") {
+        service.set_secret(&key, "another");
+    }
+    let error = names(&provider).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Unauthorized, "{error}");
+    let shown = format!("{} {error:?}", error.chain());
+    assert!(shown.contains("SignatureDoesNotMatch") && shown.contains("signing method"), "{shown}");
+    assert!(!shown.contains("token-1") && !shown.contains("Canonical"), "{shown}");
+}
+
 /// Every fault at a request that reads is an error of the right kind, and nothing is missing once it is over.
 #[tokio::test]
 async fn faults_of_reads_are_errors_and_pass() {
