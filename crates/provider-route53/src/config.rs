@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
+use tracing::warn;
 use zonewright_aws::{AccessConfig, AccessKeys, flags};
 use zonewright_core::capability::Batch;
 use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue, ProviderConfig, Settings};
@@ -102,9 +103,6 @@ pub(crate) fn check(settings: &Settings) -> Result<(), String> {
             return Err(format!("--{flag}={}: expected 0 or more", settings.int(flag)));
         }
     }
-    if settings.secret("aws-assume-role-external-id").is_some() && settings.text("aws-assume-role").trim().is_empty() {
-        return Err("--aws-assume-role-external-id: expected --aws-assume-role beside it".to_owned());
-    }
     for vpc in settings.nonempty("aws-zone-vpc") {
         vpc_of(&vpc)?;
     }
@@ -145,7 +143,10 @@ impl Config {
         let role = |(zone, role): (String, String)| {
             (ZoneId::from(bare(&zone)), AccessConfig { role: Some(role.trim().to_owned()), ..own.clone() })
         };
-        let zone_roles = zone_roles(settings).into_iter().map(role).collect();
+        let zone_roles: BTreeMap<ZoneId, AccessConfig> = zone_roles(settings).into_iter().map(role).collect();
+        if base.external_id.is_some() && base.role.is_none() && zone_roles.is_empty() {
+            warn!("--aws-assume-role-external-id: there is no role that asks for it; it is not used");
+        }
         let retries = usize::try_from(settings.int("aws-api-retries")).unwrap_or(1);
         Ok(Self {
             instance: from.instance.clone(),
@@ -182,10 +183,6 @@ fn access(from: &ProviderConfig) -> AccessConfig {
 }
 
 fn select(settings: &Settings) -> Result<Select, String> {
-    let tag = |text: &String| match text.split_once('=') {
-        Some((key, value)) => (key.trim().to_owned(), Some(value.trim().to_owned())),
-        None => (text.trim().to_owned(), None),
-    };
     Ok(Select {
         private: match settings.text("aws-zone-type") {
             "public" => Some(false),
@@ -193,11 +190,27 @@ fn select(settings: &Settings) -> Result<Select, String> {
             _ => None,
         },
         ids: settings.nonempty("zone-id-filter").iter().map(|id| bare(id).to_owned()).collect(),
-        tags: settings.nonempty("aws-zone-tags").iter().map(tag).collect(),
+        tags: tags(&settings.nonempty("aws-zone-tags")),
         vpcs: settings.nonempty("aws-zone-vpc").iter().map(|vpc| vpc_of(vpc)).collect::<Result<_, _>>()?,
         filter: filter(settings)?,
         match_parent: settings.bool("aws-zone-match-parent"),
     })
+}
+
+/// The tags that a zone must have, with what is demanded of their values. As in external-dns an empty value demands nothing of it, and
+/// of several values of one tag the last one counts.
+fn tags(texts: &[String]) -> BTreeMap<String, Option<String>> {
+    let mut tags = BTreeMap::new();
+    for text in texts {
+        let (key, value) = text.split_once('=').unwrap_or((text, ""));
+        let (key, value) = (key.trim(), value.trim());
+        if key.is_empty() {
+            warn!("--aws-zone-tags={text}: no tag is named; it selects nothing");
+            continue;
+        }
+        tags.insert(key.to_owned(), Some(value.to_owned()).filter(|value| !value.is_empty()));
+    }
+    tags
 }
 
 fn filter(settings: &Settings) -> Result<DomainFilter, String> {

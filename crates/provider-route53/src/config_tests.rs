@@ -85,7 +85,6 @@ fn bad_flags_are_named() {
         ("aws-batch-change-size-values", FlagValue::Int(-1)),
         ("aws-api-retries", FlagValue::Int(-1)),
         ("aws-api-qps", FlagValue::Int(-5)),
-        ("aws-assume-role-external-id", FlagValue::Secret("x".into())),
         ("aws-zone-vpc", list(&["vpc-1"])),
         ("aws-zone-vpc", list(&["eu-west-1/1"])),
         ("aws-zone-role", FlagValue::Map([("Z1".to_owned(), "role".to_owned())].into())),
@@ -95,6 +94,34 @@ fn bad_flags_are_named() {
         assert_eq!(error.kind, ErrorKind::Configuration);
         assert!(error.context.contains(flag), "{flag}: {error}");
     }
+}
+
+/// As in external-dns: <https://kubernetes-sigs.github.io/external-dns/latest/docs/tutorials/aws/>.
+#[test]
+fn tags_of_zones() {
+    for (given, expected) in [
+        (&["team"] as &[&str], vec![("team", None)]),
+        (&[" team = "], vec![("team", None)]),
+        (&["team=a=b", "stage"], vec![("stage", None), ("team", Some("a=b"))]),
+        (&["=x", " ", "="], vec![]),
+        (&["team=a", "team=b"], vec![("team", Some("b"))]),
+    ] {
+        let select = Config::parse(&config(&[("aws-zone-tags", list(given))])).unwrap().select;
+        let tags: Vec<_> = select.tags.iter().map(|(key, value)| (key.as_str(), value.as_deref())).collect();
+        assert_eq!(tags, expected, "{given:?}");
+    }
+}
+
+/// It is for the role of a zone as well, and without any role it is for nothing.
+#[test]
+fn an_external_id_needs_no_role_of_the_account() {
+    let id = ("aws-assume-role-external-id", FlagValue::Secret("s3cret".into()));
+    assert!(Config::parse(&config(std::slice::from_ref(&id))).is_ok());
+    let roles = FlagValue::Map([("Z1".to_owned(), "arn:aws:iam::2:role/z".to_owned())].into());
+    let config = Config::parse(&config(&[id, ("aws-zone-role", roles)])).unwrap();
+    let (_, access) = config.zone_roles.first_key_value().unwrap();
+    let id = access.external_id.as_ref().map(SecretString::expose_secret);
+    assert_eq!(id, Some("s3cret"));
 }
 
 /// No flag is taken and then forgotten.

@@ -32,7 +32,7 @@ pub(crate) struct Select {
     /// Ends of ids.
     pub(crate) ids: Vec<String>,
     /// Tags that all must be there, with any value or this one.
-    pub(crate) tags: Vec<(String, Option<String>)>,
+    pub(crate) tags: BTreeMap<String, Option<String>>,
     /// Regions and ids of VPCs, of which a private zone has to belong to one.
     pub(crate) vpcs: Vec<(String, String)>,
     pub(crate) filter: DomainFilter,
@@ -278,7 +278,7 @@ impl Zones {
                 })
                 .await?;
             for set in answer.resource_tag_sets() {
-                let has = |(key, value): &(String, Option<String>)| {
+                let has = |(key, value): (&String, &Option<String>)| {
                     set.tags().iter().any(|tag| {
                         tag.key() == Some(key)
                             && value.as_ref().is_none_or(|value| tag.value().unwrap_or_default() == value)

@@ -25,7 +25,7 @@ impl Two {
         service.allow_key(OTHER.0, OTHER.1);
         service.add_zone(ONE.1, "one.test", false, &[("team", "dns")]);
         let theirs = ZoneId::from(service.add_zone(OTHER.1, "other.test", false, &[("team", "dns")]).as_str());
-        let select = Select { tags: vec![("team".to_owned(), None)], ..Select::default() };
+        let select = Select { tags: [("team".to_owned(), None)].into(), ..Select::default() };
         let accounts = [ONE, OTHER].map(|(key, _)| at(&service.url(), key)).to_vec();
         let zones = Zones::new(InstanceId::from("aws"), accounts, BTreeMap::new(), select, Duration::ZERO);
         assert_eq!(zones.list().await.unwrap().len(), 2);

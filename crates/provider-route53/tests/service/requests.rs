@@ -82,6 +82,8 @@ async fn zones_are_selected() {
         (vec![("aws-zone-tags", list(&["team=dns"]))], vec!["inner.test", "one.test"]),
         (vec![("aws-zone-tags", list(&["team=dns", "stage=live"]))], vec!["one.test"]),
         (vec![("aws-zone-tags", list(&["team=none"]))], vec![]),
+        (vec![("aws-zone-tags", list(&["team=", "=x"]))], vec!["inner.test", "one.test", "two.test"]),
+        (vec![("aws-zone-tags", list(&["team=none", "team=dns"]))], vec!["inner.test", "one.test"]),
         (vec![("zone-id-filter", list(&[end]))], vec!["three.test"]),
         (vec![("zone-id-filter", list(&[&format!("/hostedzone/{three}")]))], vec!["three.test"]),
         (vec![("domain-filter", list(&["two.test"]))], vec!["two.test"]),
