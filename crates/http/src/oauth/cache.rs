@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
 use zonewright_core::{ErrorKind, Result};
 
-use super::AccessToken;
+use super::{AccessToken, LONGEST};
 use crate::credentials::Headers;
 
 /// A token is asked for anew so long before its end, or half its life if that is shorter.
@@ -44,6 +44,7 @@ impl TokenCache {
         }
         match ask().await {
             Ok(AccessToken { secret, lifetime }) => {
+                let lifetime = lifetime.min(LONGEST);
                 let (now, early) = (Instant::now(), BEFORE.min(lifetime / 2));
                 let fresh = lifetime.saturating_sub(early);
                 *held = Some(Held {
@@ -108,6 +109,13 @@ mod tests {
         assert_eq!(get("b").await, "t2");
         cache.rejected(&carried("t2")).await;
         assert_eq!(get("b").await, "t5");
+    }
+
+    #[tokio::test]
+    async fn a_token_that_is_said_to_be_good_for_ever_is_taken() {
+        let cache = TokenCache::default();
+        let got = cache.get(&"key".into(), || async { Ok(token("t", u64::MAX)) }).await.unwrap();
+        assert_eq!(got.expose_secret(), "t");
     }
 
     /// Whoever gives tokens may be away for a while: a token is good for longer than until it is renewed.

@@ -34,6 +34,8 @@ use crate::status::AnswerExplanation;
 
 /// How long a token is good where nobody says it.
 const LIFETIME: Duration = Duration::from_hours(1);
+/// The longest life of a token that is believed: a clock cannot count to whatever a number can say.
+const LONGEST: Duration = Duration::from_hours(24);
 
 const ASK: &str = "ask for a token";
 
@@ -169,7 +171,7 @@ pub fn read_token(operation: &'static str, answer: &Answer) -> Result<AccessToke
     let body = body.ok_or_else(|| Error::new(ErrorKind::Protocol, operation, "the answer has no token"))?;
     Ok(AccessToken {
         secret: body.access_token.trim().to_owned().into(),
-        lifetime: body.expires_in.map_or(LIFETIME, Duration::from_secs),
+        lifetime: body.expires_in.map_or(LIFETIME, Duration::from_secs).min(LONGEST),
     })
 }
 
@@ -216,6 +218,8 @@ mod tests {
             (r#"{"access_token":" t ","expires_in":"3599"}"#, Some(3_599)),
             (r#"{"accessToken":"t"}"#, Some(3_600)),
             (r#"{"access_token":"t","expires_in":"soon"}"#, Some(3_600)),
+            (r#"{"access_token":"t","expires_in":9223372036854775807}"#, Some(86_400)),
+            (r#"{"access_token":"t","expires_in":"18446744073709551615"}"#, Some(86_400)),
             (r#"{"access_token":" "}"#, None),
             (r#"{"token":"t"}"#, None),
             ("<html>", None),
