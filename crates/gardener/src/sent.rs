@@ -57,13 +57,14 @@ impl SentChanges {
 /// Whether nothing was ever sent for an object, so that it may go without its provider being asked.
 ///
 /// Where another controller worked on the object before, its condition `Created=False` without a zone in the status is taken as
-/// that controller means it.
+/// that controller means it, as long as nothing but a creation was begun: a restored object has records of before, and what a first
+/// attempt to delete it asked the provider for is asked again.
 pub fn is_untouched(record: &DnsRecord) -> bool {
     if let Some(sent) = SentChanges::of(record) {
         return sent.zones.is_empty();
     }
-    let restored = record.last().is_some_and(|(kind, _)| matches!(kind, "Restore" | "Migrate"));
-    record.created() == Some("False") && record.known_zone().is_none() && !restored
+    let only_created = record.last().is_none_or(|(kind, _)| kind == "Create");
+    record.created() == Some("False") && record.known_zone().is_none() && only_created
 }
 
 #[cfg(test)]
@@ -108,5 +109,7 @@ mod tests {
         check(None, "True", "", "Create", false);
         check(None, "", "", "Create", false);
         check(None, "False", "", "Restore", false);
+        // The deletion of a restored object, after its first attempt.
+        check(None, "False", "", "Delete", false);
     }
 }

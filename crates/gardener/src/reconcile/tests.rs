@@ -15,6 +15,8 @@ mod servers;
 mod services;
 #[path = "start.rs"]
 mod start;
+#[path = "taken_over.rs"]
+mod taken_over;
 #[path = "throttled.rs"]
 mod throttled;
 #[path = "waiting.rs"]
