@@ -209,7 +209,7 @@ impl Reconciler {
         account: &ProviderAccount,
         (id, present): (&ZoneId, &ZoneText),
     ) -> Result<(), OperationFailure> {
-        let former = SentChanges::of(record).unwrap_or_default();
+        let former = SentChanges::of_any(record);
         let is_present = |zone: &str| zone::id_of(account.kind, &account.scope, zone) == *id;
         let mut withdrawal = Withdrawal::default();
         for zone in former.zones().iter().filter(|zone| !is_present(zone)) {

@@ -2,7 +2,8 @@
 //!
 //! In: the object. Out: the zones that may hold records of it, and the mark to be written. What must hold: the mark names a zone
 //! before the first change is sent there, and before what stands there as it is wanted counts as the object's; it is written as empty
-//! before any zone is looked for. So a deletion may skip the provider exactly where the mark is there and names no zone: a
+//! before any zone is looked for. An object without it, on which another controller worked, may have records in the zone of its status,
+//! which the first mark names too. So a deletion may skip the provider exactly where the mark is there and names no zone: a
 //! condition `Created=False` says only that the first attempt failed, and not how far it came.
 
 use std::collections::BTreeSet;
@@ -34,6 +35,11 @@ impl SentChanges {
     /// The mark that names these zones.
     pub fn to(zones: impl IntoIterator<Item = String>) -> Self {
         Self { zones: zones.into_iter().collect() }
+    }
+
+    /// The mark of an object; where another controller worked on it and left none, the zone that its status names.
+    pub fn of_any(record: &DnsRecord) -> Self {
+        Self::of(record).unwrap_or_else(|| Self::to(record.known_zone().map(str::to_owned)))
     }
 
     /// The zones, as `status.zone` writes them.
@@ -84,6 +90,16 @@ mod tests {
         }
         record.status.provider_status = Some(json!({ "kind": "Other", "zones": [] }));
         assert_eq!(SentChanges::of(&record), None, "of another program");
+    }
+
+    #[test]
+    fn without_a_mark_the_zone_of_the_status_was_sent_to() {
+        let mut record = DnsRecord::default();
+        assert_eq!(SentChanges::of_any(&record), SentChanges::default());
+        record.status.zone = Some("Z1".to_owned());
+        assert_eq!(SentChanges::of_any(&record), SentChanges::to(["Z1".to_owned()]));
+        record.status.provider_status = Some(SentChanges::default().to_value());
+        assert_eq!(SentChanges::of_any(&record), SentChanges::default());
     }
 
     #[test]

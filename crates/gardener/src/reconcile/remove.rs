@@ -5,6 +5,7 @@
 //! there is nothing left to take away, and where it refuses the credentials it says nothing of the sort; a shoot that is forced to go
 //! is not held up by its provider, and no object by a zone that its owner gives up.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::json;
@@ -73,18 +74,16 @@ impl Reconciler {
     /// Takes the records away from every zone in which they may stand.
     async fn withdraw_all(&self, record: &DnsRecord, account: &ProviderAccount) -> Result<(), OperationFailure> {
         let mut withdrawal = Withdrawal::default();
-        match SentChanges::of(record) {
-            Some(sent) => {
-                for zone in sent.zones() {
-                    withdrawal.add(zone, self.withdraw(record, account, zone).await)?;
-                }
-            }
-            None => self.withdraw_unmarked(record, account, &mut withdrawal).await?,
+        for zone in distinct(zones_sent_to(record), account) {
+            withdrawal.add(&zone, self.withdraw(record, account, &zone).await)?;
+        }
+        if SentChanges::of(record).is_none() && withdrawal.is_clean() {
+            self.withdraw_unmarked(record, account, &mut withdrawal).await?;
         }
         self.conclude(record, &withdrawal, None)
     }
 
-    /// The same where another controller worked on the object: the zone is what spec and status say, or has to be found.
+    /// The same in the zone that has to be found, where another controller worked on the object.
     async fn withdraw_unmarked(
         &self,
         record: &DnsRecord,
@@ -92,12 +91,6 @@ impl Reconciler {
         withdrawal: &mut Withdrawal,
     ) -> Result<(), OperationFailure> {
         let Ok((name, _)) = convert::key(record) else { return Ok(()) };
-        for text in zones_sent_to(record) {
-            // A search says nothing of a zone that the credentials may not see.
-            if let Err(failure) = self.zone_sent_to(record, account, &text).await {
-                return withdrawal.add(&text, Err(failure));
-            }
-        }
         match zone::find(account, record, &name, Search::Trusting).await {
             Ok(zone) => {
                 let text = ZoneText::of(account.kind, &account.scope, &zone.key.zone).mark;
@@ -167,10 +160,18 @@ impl Reconciler {
     }
 }
 
-/// The zones in which records of the object may stand: those of the mark, or what spec or status say where there is none.
+/// The zones in which records of the object may stand: those of the mark, or what status and spec name where there is none.
 fn zones_sent_to(record: &DnsRecord) -> Vec<String> {
-    match SentChanges::of(record) {
-        Some(sent) => sent.zones().iter().cloned().collect(),
-        None => record.stated_zone().or(record.known_zone()).map(str::to_owned).into_iter().collect(),
+    let mut zones: Vec<String> = SentChanges::of_any(record).zones().iter().cloned().collect();
+    if SentChanges::of(record).is_none() {
+        zones.extend(record.stated_zone().filter(|stated| record.known_zone() != Some(stated)).map(str::to_owned));
     }
+    zones
+}
+
+/// The same zones, each once, however spec and status write it.
+fn distinct(mut zones: Vec<String>, account: &ProviderAccount) -> Vec<String> {
+    let mut ids = BTreeSet::new();
+    zones.retain(|zone| ids.insert(zone::id_of(account.kind, &account.scope, zone)));
+    zones
 }

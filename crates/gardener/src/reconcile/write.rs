@@ -80,12 +80,12 @@ pub(super) struct StatusMark<'a> {
 #[async_trait]
 impl Mark for StatusMark<'_> {
     async fn sending(&self) -> Result<(), OperationFailure> {
-        let sent = SentChanges::of(self.record);
-        let is_named = sent.as_ref().is_some_and(|sent| sent.zones().contains(&self.zone.mark));
-        if is_named && (self.leaves || self.record.known_zone() == Some(&self.zone.status)) {
+        let sent = SentChanges::of_any(self.record);
+        let is_marked = SentChanges::of(self.record).is_some() && self.record.known_zone() == Some(&self.zone.status);
+        if sent.zones().contains(&self.zone.mark) && (self.leaves || is_marked) {
             return Ok(());
         }
-        let mark = sent.unwrap_or_default().with(&self.zone.mark);
+        let mark = sent.with(&self.zone.mark);
         let patch = status::marked(self.zone, &mark);
         match self.reconciler.status(self.record, &patch).await {
             Ok(_) | Err(Break::Moved(_)) => Ok(()),
