@@ -2,8 +2,9 @@
 //!
 //! In: every DNSRecord that is known, by the name that it asks for. Out: the one that stands before an object, if there is one.
 //! What must hold: of two objects exactly one has the name, whichever is looked at first and however often: the older one, then
-//! the one with the lesser UID. An object that was migrated, or has found no zone yet, stands before nobody, nor does one whose zone of the
-//! same id is in another project or subscription. CNAMEs contend with addresses too: at one name only one of them can be.
+//! the one with the lesser UID; in a zone that one of them leaves the other one has it. An object that was migrated, or has found no
+//! zone yet, stands before nobody, nor does one whose zone of the same id is in another project or subscription. CNAMEs contend with
+//! addresses too: at one name only one of them can be.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -44,6 +45,12 @@ impl Claimant {
             age: (record.metadata.creation_timestamp.clone().unwrap_or_default(), record.metadata.uid.clone()),
             migrated: record.is_migrated(),
         })
+    }
+
+    /// Whether it asks for its name in a zone that is there; where the zone is need not be known.
+    fn is_in(&self, zone: &str, home: Option<&str>) -> bool {
+        self.zone.as_deref().is_some_and(|own| same_zone(own, zone))
+            && home.zip(self.home.as_deref()).is_none_or(|(home, own)| home == own)
     }
 }
 
@@ -135,15 +142,16 @@ impl Contest {
         others.filter_map(|other| Some((other, self.claimants.get(other)?))).filter(move |(_, other)| {
             me.is_some_and(|me| me.provider == other.provider && contend(me.rtype, other.rtype))
                 && !other.migrated
-                && other.zone.as_deref().is_some_and(|other| same_zone(other, zone))
-                && home.zip(other.home.as_deref()).is_none_or(|(home, other)| home == other)
+                && other.is_in(zone, home)
         })
     }
 
-    /// The object that has the name which `object` asks for in this zone, if that is another one.
+    /// The object that has the name which `object` asks for in this zone, if that is another one; where it asks for it in another zone
+    /// by now, whoever asks for it in this one has it.
     pub fn winner(&self, object: &RecordName, zone: &str, home: Option<&str>) -> Option<RecordName> {
         let me = self.claimants.get(object)?;
-        let before = self.rivals(object, (zone, home)).filter(|(_, other)| other.age < me.age);
+        let leaves = !me.is_in(zone, home);
+        let before = self.rivals(object, (zone, home)).filter(|(_, other)| leaves || other.age < me.age);
         before.min_by(|(_, one), (_, other)| one.age.cmp(&other.age)).map(|(name, _)| name.clone())
     }
 
@@ -246,6 +254,26 @@ mod tests {
         // The watch reports it as it was before its zone was written down.
         two.note(&object("old"), Some(claimant("x.y A - 1")));
         assert_eq!(winner(&two, "new").as_deref(), Some("old"));
+    }
+
+    #[test]
+    fn who_leaves_a_zone_has_no_name_there() {
+        let winner_in = |contest: &Contest, name: &str, zone: &str, home: Option<&str>| {
+            contest.winner(&object(name), zone, home).map(|winner| winner.name)
+        };
+        let mut two = contest(&[("old", "x.y A Y 1"), ("new", "x.y A Z 2")]);
+        assert_eq!(winner_in(&two, "old", "Z", None).as_deref(), Some("new"));
+        assert_eq!(["old", "new"].map(|name| winner_in(&two, name, "Y", None)), [None, Some("old".to_owned())]);
+        two.note(&object("new"), Some(claimant("x.y A Y 2")));
+        assert_eq!(winner_in(&two, "old", "Z", None), None, "nobody asks for it there");
+        // Nor has one that has found none yet, or whose zone of the same id is elsewhere.
+        let two = contest(&[("old", "x.y A - 1"), ("new", "x.y A Z 2")]);
+        assert_eq!(winner_in(&two, "old", "Z", None).as_deref(), Some("new"));
+        let mut two = contest(&[("old", "x.y A g/z 1"), ("new", "x.y A g/z 2")]);
+        two.lives(&object("old"), "two".to_owned());
+        two.lives(&object("new"), "one".to_owned());
+        assert_eq!(winner_in(&two, "old", "g/z", Some("one")).as_deref(), Some("new"));
+        assert_eq!(winner_in(&two, "old", "g/z", Some("two")), None);
     }
 
     #[test]

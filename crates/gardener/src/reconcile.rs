@@ -45,7 +45,7 @@ use crate::queue::{Attempt, Finished, Lane};
 use crate::secret::ProviderKind;
 use crate::sent::SentChanges;
 use crate::status::{self, Moment};
-use crate::types::DnsRecord;
+use crate::types::{DnsRecord, RecordName};
 use crate::validate;
 use crate::world::ClusterState;
 use crate::zone::{self, Search, ZoneText};
@@ -179,7 +179,11 @@ impl Reconciler {
             let text = ZoneText::of(account.kind, &account.scope, &zone.key.zone);
             let home = account.scope.home();
             self.world().contest.found(&record.record_name(), &text.status, home.clone());
-            self.contend(record, (&text.status, home)).await?;
+            if let Some(winner) = self.winner(record, (&text.status, home)).await {
+                let (asked, rtype) = (&record.spec.name, &record.spec.record_type);
+                let text = format!("{asked} {rtype} belongs to DNSRecord {winner}, which is older; nothing is changed");
+                return Err(OperationFailure::Contested(text));
+            }
             let mark = self.mark(record, &text);
             let (rival, resource) = (self.rival(record), resource(record));
             let place = ChangeTarget { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
@@ -219,21 +223,18 @@ impl Reconciler {
         self.conclude(record, &withdrawal, Some(&present.mark))
     }
 
-    /// Whether another DNSRecord has the name in a zone that is there, where no registry says whose it is.
-    async fn contend(&self, record: &DnsRecord, (zone, home): (&str, Option<String>)) -> Result<(), OperationFailure> {
+    /// The DNSRecord that has the name in a zone that is there, if it is another one and no registry says whose it is.
+    async fn winner(&self, record: &DnsRecord, (zone, home): (&str, Option<String>)) -> Option<RecordName> {
         if self.registry.owner().is_some() {
-            return Ok(());
+            return None;
         }
         let winner = || self.world().contest.winner(&record.record_name(), zone, home.as_deref());
         while let Some(winner) = winner() {
-            if home.is_some() && self.learns_home(&winner).await {
-                continue;
+            if home.is_none() || !self.learns_home(&winner).await {
+                return Some(winner);
             }
-            let (asked, rtype) = (&record.spec.name, &record.spec.record_type);
-            let text = format!("{asked} {rtype} belongs to DNSRecord {winner}, which is older; nothing is changed");
-            return Err(OperationFailure::Contested(text));
         }
-        Ok(())
+        None
     }
 
     /// Whether a resource of a claim is another object that asks for the name.

@@ -110,13 +110,9 @@ impl Reconciler {
     ) -> Result<(), OperationFailure> {
         let Ok((name, rtype)) = convert::key(record) else { return Ok(()) };
         let home = self.home_of_zone(record, account, text).await?;
-        match self.contend(record, (text, home)).await {
-            Ok(()) => {}
-            Err(OperationFailure::Contested(why)) => {
-                info!(object = %record.record_name(), "the record stays: {why}");
-                return Ok(());
-            }
-            Err(failure) => return Err(failure),
+        if let Some(winner) = self.winner(record, (text, home)).await {
+            info!(object = %record.record_name(), zone = text, "the record stays: DNSRecord {winner} has it there");
+            return Ok(());
         }
         let Some((other, zone)) = self.zone_sent_to(record, account, text).await? else { return Ok(()) };
         let there = other.as_deref().unwrap_or(account);

@@ -249,6 +249,30 @@ async fn of_two_objects_for_one_name_the_older_writes() {
     assert_eq!(seed.script.shown(), ["x.example.com 120 A 192.0.2.3"]);
 }
 
+/// The younger one is faster than the older one, whose zone has moved: what it has published in the zone that is left stays.
+#[tokio::test(start_paused = true)]
+async fn who_leaves_a_zone_takes_no_record_of_a_younger_one_along() {
+    for deleted in [false, true] {
+        let seed = Seed::new(&["example.com", "com"]);
+        seed.create("a", LINE, "reconcile");
+        seed.create("b", "x.example.com A 192.0.2.2", "reconcile");
+        assert!(seed.works().await);
+        assert_eq!(seed.says("b"), "Create Error ERR_CONFIGURATION_PROBLEM");
+        seed.asks("a", "reconcile", &json!({ "zone": "com" }));
+        let late = seed.reconciler.world().queue.begin(Instant::now());
+        seed.reconciler.world().look(&Seed::name("b"), true);
+        assert!(seed.works().await && seed.is_done("b"));
+        if deleted {
+            seed.deletes("a");
+        }
+        let finished = seed.reconciler.attempt(&late[0]).await;
+        seed.reconciler.world().queue.finish(&late[0], finished, Instant::now(), 0.0);
+        seed.settles().await;
+        let mine = "x.example.com 120 A 192.0.2.2";
+        assert_eq!(seed.script.shown(), if deleted { vec![mine] } else { vec![SHOWN, mine] });
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn shoots_that_failed_or_are_forced_to_go() {
     let seed = Seed::new(ZONES);
