@@ -98,12 +98,13 @@ impl Reconciler {
         match self.step(attempt).await {
             Ok(finished) => finished,
             Err(Break::Moved(lane)) => Finished::Moved(lane),
-            Err(Break::Cluster(error)) if error.kind == ErrorKind::NotFound => Finished::Done,
             // Another client has changed the object: it is read again.
             Err(Break::Cluster(error)) if error.kind == ErrorKind::Conflict => {
                 debug!(object = %attempt.name, "the object has changed meanwhile");
                 Finished::Again(SOON)
             }
+            // An object that is gone, too: only the API server's own word for that counts, which the next reading hears, and no 404 of
+            // a proxy.
             Err(Break::Cluster(error)) => {
                 warn!(object = %attempt.name, error = error.chain(), "the API server did not take a change");
                 Finished::Again(SOON)

@@ -175,3 +175,38 @@ async fn an_error_that_cannot_be_written_down_is_retried_as_what_it_is() {
     assert!(seed.works().await);
     assert_eq!(seed.says("a"), "Create Error", "and it is written once it can be");
 }
+
+/// A 404 that is not the API server's own word on the object: a proxy's, say, while it is set up anew.
+#[tokio::test(start_paused = true)]
+async fn a_404_of_a_proxy_ends_no_attempt_as_done() {
+    for call in ["read object", "Delete Processing", "Delete Succeeded", "no finalizer"] {
+        let seed = site();
+        seed.create("a", LINE, "reconcile");
+        seed.settles().await;
+        seed.deletes("a");
+        let mut first = true;
+        seed.script.fuse.plan(move |what| {
+            (what == call && std::mem::take(&mut first)).then_some(Upset::Refused(ErrorKind::NotFound))
+        });
+        seed.settles().await;
+        assert!(seed.is_gone("a") && seed.script.shown() == [FOREIGN], "{call}");
+    }
+}
+
+/// The object goes while an attempt is under way, by another client's hand: the attempts end, whatever was to be written next.
+#[tokio::test(start_paused = true)]
+async fn attempts_at_an_object_that_is_gone_end() {
+    for write in ["Create Processing", "no request", "mark", "Create Succeeded"] {
+        let seed = site();
+        seed.create("a", LINE, "reconcile");
+        let api = Arc::downgrade(&seed.api);
+        seed.script.fuse.plan(move |what| {
+            if what == write {
+                api.upgrade()?.objects.lock().unwrap().clear();
+            }
+            None
+        });
+        seed.settles().await;
+        assert!(seed.is_gone("a") && seed.reconciler.world().queue.is_empty(), "{write}");
+    }
+}
