@@ -47,8 +47,9 @@ impl RecordFilter {
 
     /// Whether a change of an object is to be handled.
     pub fn starts_changed(&self, before: ObjectDifference, record: &DnsRecord) -> bool {
-        // Its own writes of the status during a deletion must not start the next attempt.
-        let deletion = record.is_deleting() && !before.status_changed;
+        // Its own writes of the status during a deletion must not start the next attempt. The order to delete raises the generation, which
+        // they never do: a new list may show both at once.
+        let deletion = record.is_deleting() && (!before.status_changed || before.generation_changed);
         // Nor those that come before the annotation is taken off: a request counts once.
         let asked = OperationRequest::of(record).starts_work() && (before.request_changed || before.generation_changed);
         self.takes(record) && (asked || deletion || self.follows_generations && before.generation_changed)
@@ -217,6 +218,8 @@ mod tests {
         check("- Succeeded deleting", false, true, [true, true]);
         check("- Processing deleting", true, false, [false, false]);
         check("- Error deleting", true, false, [false, false]);
+        // The order to delete came together with a write of the status, while nobody watched.
+        check("- Succeeded deleting", true, true, [true, true]);
     }
 
     /// Finalizer and status are written while the annotation still stands.

@@ -107,12 +107,13 @@ impl Api {
             return Err(Error::new(ErrorKind::Conflict, "change object", "another version"));
         }
         let next = version.as_str().unwrap_or("0").parse::<u64>().unwrap() + 1;
-        let spec = object["spec"].clone();
+        let counted = |object: &Value| (object["spec"].clone(), object["metadata"]["deletionTimestamp"].is_string());
+        let before = counted(object);
         let mut patch = patch.clone();
         patch.as_object_mut().unwrap().retain(|key, _| (key == "status") == (part == PatchTarget::Status));
         merge(object, &patch);
         object["metadata"]["resourceVersion"] = next.to_string().into();
-        if object["spec"] != spec {
+        if counted(object) != before {
             object["metadata"]["generation"] = (object["metadata"]["generation"].as_i64().unwrap() + 1).into();
         }
         let record: DnsRecord = serde_json::from_value(object.clone()).unwrap();

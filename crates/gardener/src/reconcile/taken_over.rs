@@ -14,7 +14,6 @@ impl Seed {
     fn unmark(&self, name: &str) {
         let patch = json!({ "status": { "providerStatus": null } });
         self.api.change(&Self::name(name), PatchTarget::Status, &patch).unwrap();
-        self.change(name, &json!({}));
     }
 
     fn marked(&self, name: &str) -> Value {

@@ -55,7 +55,7 @@ async fn a_former_zone_out_of_reach_is_named_until_its_owner_gives_it_up() {
         until("given up", || site.seed.is_done("a") && !named()).await;
         assert!(site.reported("a ZoneAbandoned") && !site.reported("a InvalidAnnotation"));
         assert_eq!((site.addresses(), site.addresses_in(&there), marked()), (1, 1, 1));
-        site.deletes("a");
+        site.seed.deletes("a");
         until("deleted", || site.seed.is_gone("a")).await;
         assert_eq!((site.addresses(), site.addresses_in(&there)), (1, 0), "what was given up stays");
     })
@@ -68,7 +68,7 @@ async fn a_deletion_waits_for_a_zone_out_of_reach_until_its_owner_gives_it_up() 
     hurried(FASTER, async {
         let (site, _working, there) = moved_to_another_account().await;
         let here = site.aws().1.to_owned();
-        site.deletes("a");
+        site.seed.deletes("a");
         until("an answer", || site.seed.is_gone("a") || site.seed.says("a").starts_with("Delete Error")).await;
         assert_eq!(site.seed.says("a"), "Delete Error ERR_INFRA_UNAUTHORIZED");
         assert_eq!((site.addresses(), site.addresses_in(&there)), (1, 0));
@@ -124,7 +124,7 @@ async fn a_zone_of_the_mark_is_that_of_its_own_project() {
             if deleted {
                 site.put_address(&there, "web");
                 site.seed.change("a", &json!({ "spec": { "zone": "other/shop" } }));
-                site.deletes("a");
+                site.seed.deletes("a");
                 until("deleted", || site.seed.is_gone("a")).await;
             } else {
                 site.seed.asks("a", "reconcile", &json!({ "zone": "other/shop" }));
@@ -154,7 +154,7 @@ async fn a_zone_of_the_mark_is_that_of_its_own_subscription() {
             if deleted {
                 let set = azure::RecordSet::new("web", "A", 120, vec![json!({ "ipv4Address": "192.0.2.1" })]);
                 service.put(&there, set);
-                site.deletes("a");
+                site.seed.deletes("a");
                 until("deleted", || site.seed.is_gone("a")).await;
             } else {
                 site.seed.asks("a", "reconcile", &json!({}));
@@ -188,7 +188,7 @@ async fn a_mark_without_the_subscription_is_of_the_present_one() {
         let marked = site.seed.status("a")["providerStatus"]["zones"].clone();
         assert_eq!((site.addresses(), marked), (1, json!([here.to_ascii_lowercase()])));
         former();
-        site.deletes("a");
+        site.seed.deletes("a");
         until("deleted", || site.seed.is_gone("a")).await;
         assert_eq!(site.addresses(), 0);
     })
@@ -213,7 +213,7 @@ async fn a_deletion_waits_where_azure_does_not_find_the_subscription() {
             if !marked {
                 site.secret_with("dns", "subscriptionID", "sub-9");
             }
-            site.deletes("a");
+            site.seed.deletes("a");
             until("an answer", || site.seed.is_gone("a") || site.seed.says("a").starts_with("Delete Error")).await;
             assert!(!site.seed.is_gone("a"), "marked: {marked}: the record stands: {}", site.addresses());
             assert_eq!(site.seed.says("a"), "Delete Error", "{:#}", site.seed.status("a"));
@@ -240,7 +240,7 @@ async fn a_zone_of_azure_is_gone_once_its_subscription_is_listed() {
             let (service, zone) = site.azure();
             service.drop_zone(zone);
             service.fail("ListZones", fault, usize::MAX);
-            site.deletes("a");
+            site.seed.deletes("a");
             until("an answer", || site.seed.is_gone("a") || site.seed.says("a").starts_with("Delete Error")).await;
             assert!(!site.seed.is_gone("a"), "{fault:?}");
             service.fail("ListZones", fault, 0);
@@ -270,7 +270,7 @@ async fn a_deletion_waits_where_the_token_may_not_see_the_zone() {
                 site.seed.api.change(&Seed::name("a"), PatchTarget::Status, &patch).unwrap();
             }
             site.token("dns", NARROW);
-            site.deletes("a");
+            site.seed.deletes("a");
             until("an answer", || site.seed.is_gone("a") || site.seed.says("a").starts_with("Delete Error")).await;
             assert!(!site.seed.is_gone("a"), "marked: {marked}: the record stands: {}", site.addresses());
             assert_eq!(site.seed.says("a"), "Delete Error ERR_INFRA_UNAUTHORIZED", "{:#}", site.seed.status("a"));
@@ -300,7 +300,7 @@ async fn a_deletion_ends_where_the_service_has_no_such_zone() {
                 service.add_zone("other.test", Plan::Free);
                 service.drop_zone(zone);
             }
-            site.deletes("a");
+            site.seed.deletes("a");
             until("deleted", || site.seed.is_gone("a")).await;
         }
     })

@@ -319,12 +319,6 @@ impl Site {
         self.seed.api.events.lock().unwrap().iter().any(|known| known == event)
     }
 
-    /// Deletes an object, whose status of now the watch has reported before.
-    pub(super) fn deletes(&self, name: &str) {
-        self.seed.change(name, &json!({}));
-        self.seed.deletes(name);
-    }
-
     /// From now on so many requests fail so; 0 ends it.
     pub(super) fn fail(&self, fault: Fault, times: usize) {
         self.service().fail(fault, times);
