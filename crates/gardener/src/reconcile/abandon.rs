@@ -35,11 +35,6 @@ impl Withdrawal {
         Ok(())
     }
 
-    /// Whether no zone has failed.
-    pub(super) fn is_clean(&self) -> bool {
-        self.failed().next().is_none()
-    }
-
     fn failed(&self) -> impl Iterator<Item = (&str, &OperationFailure)> {
         self.zones.iter().filter_map(|(zone, failure)| Some((zone.as_str(), failure.as_ref()?)))
     }

@@ -74,16 +74,18 @@ impl Reconciler {
     /// Takes the records away from every zone in which they may stand.
     async fn withdraw_all(&self, record: &DnsRecord, account: &ProviderAccount) -> Result<(), OperationFailure> {
         let mut withdrawal = Withdrawal::default();
-        for zone in distinct(zones_sent_to(record), account) {
-            withdrawal.add(&zone, self.withdraw(record, account, &zone).await)?;
+        let zones = distinct(zones_sent_to(record), account);
+        for zone in &zones {
+            withdrawal.add(zone, self.withdraw(record, account, zone).await)?;
         }
-        if SentChanges::of(record).is_none() && withdrawal.is_clean() {
+        // Where a zone is named and is gone, what another one holds at that name is no record of this object.
+        if SentChanges::of(record).is_none() && zones.is_empty() {
             self.withdraw_unmarked(record, account, &mut withdrawal).await?;
         }
         self.conclude(record, &withdrawal, None)
     }
 
-    /// The same in the zone that has to be found, where another controller worked on the object.
+    /// The same in the zone that has to be found, where another controller worked on the object and neither status nor spec names one.
     async fn withdraw_unmarked(
         &self,
         record: &DnsRecord,

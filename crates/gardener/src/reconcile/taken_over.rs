@@ -103,3 +103,21 @@ async fn an_object_that_was_taken_over_is_deleted_from_both_its_zones() {
         assert!(seed.is_gone("a") && seed.script.shown().is_empty(), "{fails}: {:?}", seed.script.shown());
     }
 }
+
+/// Where the zone in which it was published is gone, what somebody keeps at that name in the zone above is none of it.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_was_taken_over_takes_nothing_from_the_zone_above() {
+    let seed = Seed::new(&["example.com", "com"]);
+    seed.create("a", LINE, "reconcile");
+    seed.settles().await;
+    assert_eq!(seed.status("a")["zone"], "example.com");
+    seed.unmark("a");
+    seed.script.drop_zone("example.com");
+    seed.script.put(set("x.example.com A ttl=120 198.51.100.7"));
+    let kept = seed.script.shown();
+    assert_eq!(kept.len(), 1);
+    seed.deletes("a");
+    seed.settles().await;
+    assert!(seed.is_gone("a"));
+    assert_eq!(seed.script.shown(), kept);
+}
