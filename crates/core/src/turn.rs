@@ -4,6 +4,9 @@
 //! before its first request is made, which says nothing about the service. So who keeps the pace marks the waits ([`waiting`]), and
 //! who limits the time leaves them out ([`within`]), as does who measures it ([`timed`]). All meet in the task: what a call hands to
 //! another task counts in full.
+//!
+//! An answer that comes in pieces takes as long as it is large: each piece begins the time anew ([`progress`]). And who asks whether
+//! the task is stuck sees until when its call may take ([`Watch`]).
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,24 +17,56 @@ use tokio::time::{Instant, sleep};
 /// The shortest time after which a call is looked at again.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// So many times its limit a call may take that makes progress.
+const MOST: u32 = 60;
+
 tokio::task_local! {
     /// The waits of the limited calls that a task is in, the innermost last.
     static CALLS: Vec<Arc<Waits>>;
+    /// Who looks at the task.
+    static WATCH: Watch;
+}
+
+/// Until when the call that a task is in may take. It is seen by others.
+#[derive(Debug, Clone, Default)]
+pub struct Watch(Arc<Mutex<Option<Instant>>>);
+
+impl Watch {
+    /// Runs the work, whose calls with a limit are seen from here on.
+    pub async fn over<T>(&self, work: impl Future<Output = T>) -> T {
+        WATCH.scope(self.clone(), work).await
+    }
+
+    /// When the last call with a limit that the work was in is over at the latest, as it looked when it was last polled.
+    pub fn until(&self) -> Option<Instant> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lasts(&self, until: Instant) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = Some(known.map_or(until, |known| known.max(until)));
+    }
 }
 
 /// Runs the call, and gives it up once it has taken longer than the limit, waits for its turn not counted. `None` if it was given up.
+/// Each [`progress`] begins the time anew, until it has taken sixty times the limit.
 pub async fn within<T>(limit: Duration, call: impl Future<Output = T>) -> Option<T> {
     let (waits, began) = (Arc::new(Waits::default()), Instant::now());
     let mut call = std::pin::pin!(CALLS.scope(calls_and(&waits), call));
     loop {
-        let rest = limit.saturating_sub(began.elapsed().saturating_sub(waits.so_far()));
+        let taken = began.elapsed().saturating_sub(waits.so_far());
+        let counted = waits.state().progress.map_or(taken, |since| taken.min(since.elapsed()));
+        let rest = limit.saturating_sub(counted).min(limit.saturating_mul(MOST).saturating_sub(taken));
         if rest.is_zero() && !waits.waiting() {
             return None;
         }
+        let rest = if waits.waiting() { rest.max(LOOK) } else { rest };
+        // Where nobody looks, nobody need know.
+        let _ = WATCH.try_with(|watch| watch.lasts(Instant::now() + rest));
         tokio::select! {
             biased;
             done = &mut call => return Some(done),
-            () = sleep(if waits.waiting() { rest.max(LOOK) } else { rest }) => {}
+            () = sleep(rest) => {}
         }
     }
 }
@@ -47,6 +82,13 @@ pub async fn timed<T>(call: impl Future<Output = T>) -> (T, Duration) {
 pub fn lost(time: Duration) {
     for waits in calls() {
         waits.state().ended += time;
+    }
+}
+
+/// A piece of the answer to the call that the task is in has come, and more will.
+pub fn progress() {
+    for waits in calls() {
+        waits.state().progress = Some(Instant::now());
     }
 }
 
@@ -76,6 +118,8 @@ struct State {
     /// How many wait now, and since when one does.
     now: usize,
     since: Option<Instant>,
+    /// When a piece of its answer came last.
+    progress: Option<Instant>,
 }
 
 impl Waits {
@@ -161,6 +205,46 @@ mod tests {
         assert_eq!(limited(both(29)).await, (true, 259));
         assert_eq!(limited(both(31)).await, (false, 260));
         assert_eq!(limited(both(90)).await, (false, 160), "given up in the midst of work");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_piece_of_the_answer_begins_the_time_anew() {
+        let pieces = |number, pause, rest| async move {
+            for _ in 0..number {
+                seconds(pause).await;
+                progress();
+            }
+            seconds(rest).await;
+        };
+        assert_eq!(limited(pieces(10, 59, 59)).await, (true, 649));
+        assert_eq!(limited(pieces(10, 59, 61)).await, (false, 650));
+        assert_eq!(limited(pieces(1_000, 50, 0)).await, (false, 3_600), "it does not end");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_watches_sees_how_long_a_call_may_take() {
+        let (watch, began) = (Watch::default(), Instant::now());
+        let until = || watch.until().map(|until| (until - began).as_secs());
+        let seen = watch.over(async {
+            let outside = until();
+            let seen = within(LIMIT, async {
+                let mut seen = vec![until()];
+                waiting(seconds(100)).await;
+                seen.push(until());
+                seconds(10).await;
+                progress();
+                seconds(51).await;
+                seen.push(until());
+                seen
+            });
+            (outside, seen.await, until())
+        });
+        let (outside, inside, afterwards) = seen.await;
+        assert_eq!(outside, None);
+        assert_eq!(inside, Some(vec![Some(60), Some(120), Some(170)]));
+        assert_eq!(afterwards, Some(170));
+        within(LIMIT, seconds(1)).await;
+        assert_eq!(until(), Some(170), "it is not the work");
     }
 
     #[tokio::test(start_paused = true)]

@@ -14,7 +14,8 @@ use crate::desired_state::DesiredState;
 use crate::provider_instance::ProviderInstance;
 use crate::zone_handle::STALE;
 
-/// A loop that has not turned for this long is stuck.
+/// A loop that has not turned for this long is stuck. That of a zone has as much longer as its calls may take: a large zone comes for
+/// many minutes, and requests wait for their turn.
 const STUCK: Duration = Duration::from_mins(3);
 
 /// So many of the texts that cannot be read are shown.
@@ -41,7 +42,8 @@ impl Health {
         health.unready.extend(context.instances.iter().filter_map(|instance| zone_list(instance)));
         for handle in context.zone_handles() {
             let turned = handle.status().turned;
-            if turned.is_some_and(|at| at.elapsed() > STUCK) {
+            let alive = turned.map(|at| handle.watch.until().map_or(at, |until| at.max(until)));
+            if alive.is_some_and(|at| at.elapsed() > STUCK) {
                 health.stuck.push(format!("zone {}: the loop does not turn", handle.title));
             }
             let unready = handle.publish_ready(&context.metrics);

@@ -14,6 +14,7 @@ use zonewright_core::name::DnsName;
 use zonewright_core::plan::Adoptable;
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::Contents;
+use zonewright_core::turn::Watch;
 use zonewright_core::view::ZoneView;
 use zonewright_core::zone::Zone;
 
@@ -45,6 +46,8 @@ pub(crate) struct ZoneHandle {
     preview: Mutex<Preview>,
     /// The registry could not write down something that was sent. It may have since.
     pub(crate) uncommitted: AtomicBool,
+    /// Until when the call that its loop is in may take.
+    pub(crate) watch: Watch,
 }
 
 /// What else is known of the last error of a zone.
@@ -124,6 +127,7 @@ impl ZoneHandle {
             looks: Mutex::default(),
             preview: Mutex::default(),
             uncommitted: AtomicBool::default(),
+            watch: Watch::default(),
         }
     }
 

@@ -46,9 +46,10 @@ pub(crate) async fn run(
     if !lag.is_zero() && timeout(lag, worker.cancel.cancelled()).await.is_ok() {
         return;
     }
+    let watch = worker.handle.watch.clone();
     loop {
         worker.handle.status().working = true;
-        worker.turn().await;
+        watch.over(worker.turn()).await;
         worker.rest();
         let next = worker.next();
         tokio::select! {

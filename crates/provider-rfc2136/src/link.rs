@@ -14,7 +14,7 @@ use domain::base::Message;
 use domain::base::iana::{Opcode, Rcode};
 use tokio::net::{UdpSocket, lookup_host};
 use tokio::time::timeout;
-use zonewright_core::DnsName;
+use zonewright_core::{DnsName, turn};
 
 use crate::error::ExchangeError;
 use crate::stream::{ANSWER, CONNECT, Stream, Tls};
@@ -259,6 +259,7 @@ impl Link {
                 self.keep(stream);
                 return Ok((transferred, assembly.outside()));
             }
+            turn::progress();
         }
     }
 

@@ -33,7 +33,8 @@ const NAMES_OF_A_CALL: usize = 50;
 /// How long the first answer to a listing may take, by zone. What comes in pages has the limit of one call for each of them; what
 /// comes in one answer takes as long as the zone is large: four times as long as the last one took, and after a time-out twice
 /// as long as that one was given. A question for what changed, or for single names, may come to a listing in one answer too, and has
-/// the same time.
+/// the same time; it is not given more after a time-out, since it may as well be that the server is silent. Where the answer is seen to
+/// come ([`turn::progress`]) all this is of no account.
 #[derive(Debug, Default)]
 struct Budgets {
     of_zones: Mutex<HashMap<ZoneKey, Duration>>,
@@ -119,10 +120,6 @@ impl Provider for Deadline {
                 self.budgets.set(zone, began.elapsed() * 4);
             }
             (Read::All, Err(error)) if error.kind == ErrorKind::Timeout => self.budgets.set(zone, budget * 2),
-            // Where the provider itself gave up, it was not for want of this time.
-            (Read::Since(_), Err(error)) if error.kind == ErrorKind::Timeout && began.elapsed() >= budget => {
-                self.budgets.set(zone, budget * 2);
-            }
             _ => {}
         }
         listed
@@ -165,6 +162,8 @@ mod tests {
         transfer: Mutex<Duration>,
         /// Whether anything changed.
         changed: Mutex<bool>,
+        /// Whether it is seen to come.
+        in_pieces: bool,
     }
 
     impl Slow {
@@ -189,7 +188,12 @@ mod tests {
                 return Ok(Listing::Unchanged);
             }
             let transfer = *self.transfer.lock().unwrap();
-            tokio::time::sleep(transfer).await;
+            for _ in 0..transfer.as_secs() {
+                tokio::time::sleep(seconds(1)).await;
+                if self.in_pieces {
+                    turn::progress();
+                }
+            }
             Ok(match read {
                 Read::Names(_) => Listing::Names(Vec::new()),
                 _ => Listing::Full { sets: Vec::new(), token: None },
@@ -223,7 +227,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_zone_that_comes_whole_again_has_the_time_of_a_listing() {
-        let inner = Arc::new(Slow { transfer: Mutex::new(seconds(4)), changed: Mutex::new(true) });
+        let inner = Arc::new(Slow { transfer: Mutex::new(seconds(4)), changed: Mutex::new(true), in_pieces: false });
         let layer = Deadline::new(inner.clone(), seconds(5));
         let (token, cursor) = (Token("1".to_owned()), Cursor("2".to_owned()));
         let (since, names) = (Read::Since(&token), BTreeSet::from([name("a.z")]));
@@ -241,15 +245,28 @@ mod tests {
         for _ in 0..3 {
             attempts.push(read(&layer, since).await);
         }
+        assert_eq!(attempts, [(false, 60); 3], "it may be that the server is silent");
+        assert_eq!(read(&layer, Read::Names(&names)).await, (false, 60));
+        // A listing must come once.
+        let mut attempts = Vec::new();
+        for _ in 0..3 {
+            attempts.push(read(&layer, Read::All).await);
+        }
         assert_eq!(attempts, [(false, 60), (false, 120), (true, 200)], "twice as long after a time-out");
-        inner.set(seconds(801), true);
-        assert_eq!(read(&layer, Read::Names(&names)).await, (false, 800));
-        assert_eq!(read(&layer, Read::Names(&names)).await, (false, 800), "a name that does not come is no large zone");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_seen_to_come_takes_as_long_as_it_takes() {
+        let inner = Arc::new(Slow { transfer: Mutex::new(seconds(200)), changed: Mutex::new(true), in_pieces: true });
+        let layer = Deadline::new(inner, seconds(5));
+        let token = Token("1".to_owned());
+        assert_eq!(read(&layer, Read::All).await, (true, 200));
+        assert_eq!(read(&layer, Read::Since(&token)).await, (true, 200));
     }
 
     #[tokio::test(start_paused = true)]
     async fn many_names_have_the_time_of_as_many_calls() {
-        let inner = Arc::new(Slow { transfer: Mutex::new(seconds(44)), changed: Mutex::new(true) });
+        let inner = Arc::new(Slow { transfer: Mutex::new(seconds(44)), changed: Mutex::new(true), in_pieces: false });
         let layer = Deadline::new(inner, seconds(5));
         let names = |count: usize| (0..count).map(|n| name(&format!("n{n}.z"))).collect::<BTreeSet<_>>();
         for (count, expected) in [(1, (false, 5)), (99, (false, 10)), (400, (true, 44))] {

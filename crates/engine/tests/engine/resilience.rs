@@ -334,6 +334,20 @@ async fn health_tells_the_truth() {
     assert!(engine.health().unready[0].contains("services"));
 }
 
+/// 5: a call may take longer than a loop that turns: a restart would only begin it anew.
+#[tokio::test(start_paused = true)]
+async fn a_zone_that_is_long_in_coming_is_no_stuck_loop() {
+    let world = many(3);
+    world.sim.fault("example", Fault::Stall);
+    let engine = world.start().await;
+    for minute in 0..60 {
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        let health = engine.health();
+        assert!(health.is_live() && !health.is_ready(), "after {minute} min: {health:?}");
+    }
+    engine.stop().await;
+}
+
 /// 6: converge, then be silent.
 #[tokio::test(start_paused = true)]
 async fn after_convergence_only_the_audit_calls() {
