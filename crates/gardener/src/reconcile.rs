@@ -26,7 +26,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::json;
 use tracing::{debug, info, warn};
-use zonewright_core::endpoint::Reporter;
+use zonewright_core::endpoint::{Note, Reporter};
 use zonewright_core::registry::Registry;
 use zonewright_core::zone::ZoneId;
 use zonewright_core::{DnsName, Error, ErrorKind, Zone};
@@ -224,6 +224,21 @@ impl Reconciler {
         self.conclude(record, &withdrawal, Some(&present.mark))
     }
 
+    /// Tells of zones in which records may still stand: the seed that takes the object over does not know of them.
+    fn tell_of_former_zones(&self, record: &DnsRecord) {
+        let marked = SentChanges::of_any(record);
+        let former: Vec<&str> =
+            marked.zones().iter().map(String::as_str).filter(|zone| Some(*zone) != record.known_zone()).collect();
+        if marked.zones().len() > 1 {
+            let (name, rtype, zones) = (&record.spec.name, &record.spec.record_type, former.join(", "));
+            let text = format!(
+                "{name} {rtype} may still stand in zone {zones}, from which it was to be taken; the seed that this DNSRecord is \
+                 moved to does not know of that: remove it there by hand"
+            );
+            self.reporter.report(&Note::warning(&convert::object(record), "RecordLeftBehind", text));
+        }
+    }
+
     /// The DNSRecord that has the name in a zone that is there, if it is another one and no registry says whose it is.
     async fn winner(&self, record: &DnsRecord, (zone, home): (&str, Option<String>)) -> Option<RecordName> {
         if self.registry.owner().is_some() {
@@ -246,6 +261,7 @@ impl Reconciler {
 
     /// Leaves the object to another seed: its records stay.
     async fn migrate(&self, record: DnsRecord, task: Task) -> Result<Finished, Break> {
+        self.tell_of_former_zones(&record);
         let record = if status::announces(&record, task.0) { self.start(record, task).await? } else { record };
         let record = self.succeed_without_request(record, task).await?;
         let record = if record.metadata.finalizers.is_empty() {

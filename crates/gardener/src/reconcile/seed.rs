@@ -47,6 +47,8 @@ pub(super) struct Api {
     pub(super) created: AtomicUsize,
     /// Object and reason of each event.
     pub(super) events: Mutex<Vec<String>>,
+    /// What they say.
+    pub(super) messages: Mutex<Vec<String>>,
     /// What each write that was carried out said, as [`what`].
     pub(super) log: Mutex<Vec<String>>,
     /// Data of Secrets that are other than the rest, by name.
@@ -127,6 +129,7 @@ impl Api {
 impl Reporter for Api {
     fn report(&self, note: &Note) {
         self.events.lock().unwrap().push(format!("{} {}", note.object.name, note.reason));
+        self.messages.lock().unwrap().push(note.message.clone());
     }
 }
 

@@ -62,6 +62,28 @@ async fn a_former_zone_out_of_reach_is_named_until_its_owner_gives_it_up() {
     .await;
 }
 
+/// The seed that takes the object over sees only its present zone.
+#[tokio::test]
+async fn an_object_that_leaves_the_seed_says_what_it_leaves_behind() {
+    hurried(FASTER, async {
+        let (site, _working, there) = moved_to_another_account().await;
+        let messages = || site.seed.api.messages.lock().unwrap().clone();
+        site.seed.asks("a", "migrate", &json!({}));
+        until("migrated", || site.seed.says("a") == "Migrate Succeeded").await;
+        let last = messages().last().cloned().unwrap();
+        for part in ["web.shop.test A may still stand", site.aws().1, "by hand"] {
+            assert!(last.contains(part), "{part}: {last}");
+        }
+        assert!(!last.contains(&there) && site.reported("a RecordLeftBehind"), "{last}");
+        site.create("dns", "b", "other A 192.0.2.1");
+        until("created", || site.seed.is_done("b")).await;
+        site.seed.asks("b", "migrate", &json!({}));
+        until("migrated", || site.seed.says("b") == "Migrate Succeeded").await;
+        assert!(!site.reported("b RecordLeftBehind"));
+    })
+    .await;
+}
+
 /// The zone that comes first is refused, and the one after it is rid of the record all the same.
 #[tokio::test]
 async fn a_deletion_waits_for_a_zone_out_of_reach_until_its_owner_gives_it_up() {
