@@ -17,8 +17,8 @@ use crate::{LATER, SOON, until};
 /// The program.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_zonewright");
 
-/// How long the program may take to end.
-const END: Duration = Duration::from_secs(40);
+/// How long the program may take to end once it was told to; a busy machine is slow.
+const END: Duration = Duration::from_mins(1);
 
 /// A command line that is not started yet.
 #[derive(Debug, Clone, Default)]
@@ -123,7 +123,7 @@ impl CommandLine {
     #[track_caller]
     pub(crate) fn run(&self) -> Ended {
         let mut daemon = self.start();
-        let status = daemon.ended(END);
+        let status = daemon.ended(LATER);
         daemon.explained = true;
         Ended { status, log: daemon.log() }
     }
