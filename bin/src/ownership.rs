@@ -310,8 +310,10 @@ impl Job {
         if !other.is_empty() {
             out.say(format_args!("{} more appeared meanwhile; run the command again", other.len()));
         }
-        self.verify(first, &mut report).await?;
+        // What was done is told in any case.
+        let verified = self.verify(first, &mut report).await;
         out.line(&report);
+        verified?;
         Ok(if failed == 0 && gone == 0 && report.remaining == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 

@@ -48,7 +48,12 @@ impl Shop {
 const TWO: &[(&str, &str)] = &[("web", "192.0.2.1"), ("api", "192.0.2.2")];
 const SHOWN: &[&str] = &["api 0 A 192.0.2.2", "web 0 A 192.0.2.1"];
 
-crate::each_server!(records_go_from_one_owner_to_another, an_owner_leaves_for_good, records_are_released_and_adopted);
+crate::each_server!(
+    records_go_from_one_owner_to_another,
+    an_owner_leaves_for_good,
+    records_are_released_and_adopted,
+    disputes_and_claims_without_a_record_end_by_name
+);
 
 fn records_go_from_one_owner_to_another(software: DnsSoftware) {
     require!(software.tools());
@@ -127,6 +132,35 @@ fn records_are_released_and_adopted(software: DnsSoftware) {
     let claims = shop.site.claims();
     assert!(claims.len() == 1 && claims[0].contains("service/default/web"), "{claims:?}");
     assert_eq!(shop.site.ours(), ["api 0 A 192.0.2.2", "web 0 A 192.0.2.9"]);
+}
+
+/// What the events `DisputedClaim` and `ForeignClaim` advise.
+fn disputes_and_claims_without_a_record_end_by_name(software: DnsSoftware) {
+    require!(software.tools());
+    let shop = Shop::new(software, "", TWO);
+    shop.once();
+    let claim = |name: &str, owner: &str| {
+        format!("update add a-{name}.shop.test 60 TXT \"heritage=external-dns,external-dns/owner={owner}\"\n")
+    };
+    let [one, two] = [claim("twice", "one"), claim("twice", "two")];
+    let [ghost, other] = [claim("ghost", "one"), claim("other", "one")];
+    shop.site.dns.nsupdate(&format!("update add twice.shop.test 60 A 198.51.100.7\n{one}{two}{ghost}{other}"));
+    let claims = |of: &str| shop.site.claims().iter().filter(|claim| claim.contains(of)).count();
+    let order = |word: &str, name: &str| {
+        shop.order(word).without("--txt-owner-id").args(&["--txt-owner-id=one", "--yes", name])
+    };
+    ends(&order("drain", "twice.shop.test"), 1, &["nothing matched"]);
+    ends(
+        &order("transfer", "twice.shop.test").without("--txt-owner-id").args(&["--from=one", "--to=two"]),
+        1,
+        &["nothing matched"],
+    );
+    ends(&order("release", "twice.shop.test"), 0, &["stay without an owner", "1 done, 0 failed"]);
+    assert_eq!((claims("a-twice"), claims("owner=two"), claims("owner=one")), (1, 1, 2), "{:?}", shop.site.claims());
+    ends(&order("release", "ghost.shop.test"), 1, &["nothing matched"]);
+    ends(&order("drain", "ghost.shop.test"), 0, &["a claim without a record", "1 done, 0 failed", "0 changes remain"]);
+    assert_eq!((claims("a-ghost"), claims("a-other"), claims("owner=e2e")), (0, 1, 2), "{:?}", shop.site.claims());
+    assert_eq!(shop.site.ours(), ["api 0 A 192.0.2.2", "twice 60 A 198.51.100.7", "web 0 A 192.0.2.1"]);
 }
 
 trait MapToOwned {

@@ -194,10 +194,15 @@ impl InstanceSnapshot {
         self.zones.iter().map(|(zone, view)| (zone, view)).flat_map(of).collect()
     }
 
-    /// Our records that are selected, each with its claim.
-    fn ours(&self) -> Vec<(&Zone, RecordSet, Option<Claim>)> {
+    /// Our records that are selected, each with its claim; where it is asked for, also those that others claim, too.
+    fn ours(&self, disputed: bool) -> Vec<(&Zone, RecordSet, Option<Claim>)> {
+        let registry = &self.instance.registry;
+        let claim_of_ours = |zone: &Zone, set: &RecordSet| {
+            registry.claims(zone, &set.key, self).into_iter().find(|claim| Some(&claim.owner) == registry.owner())
+        };
         let ours = self.records().into_iter().filter_map(|(zone, set, ownership)| match ownership {
             Ownership::Ours(claim) => Some((zone, set, claim)),
+            Ownership::Disputed(_) if disputed => claim_of_ours(zone, &set).map(|claim| (zone, set, Some(claim))),
             _ => None,
         });
         let selected = |(_, set, claim): &(&Zone, RecordSet, Option<Claim>)| {
@@ -214,7 +219,8 @@ impl InstanceSnapshot {
             OwnershipChange::Disown | OwnershipChange::Take(_) => "nobody".to_owned(),
         };
         let mut proposal = Proposal::default();
-        for (zone, set, claim) in self.ours() {
+        // Who gives a claim up ends a dispute; who gives it away does not.
+        for (zone, set, claim) in self.ours(*change == OwnershipChange::Disown) {
             let text = format!("= {set}  {}: {from} -> {to}", resource(claim.as_ref()).unwrap_or("no resource"));
             self.propose(&mut proposal, zone, &set, change, text);
         }
@@ -266,11 +272,11 @@ impl InstanceSnapshot {
         Action { zone: zone.clone(), text, group }
     }
 
-    /// Deletes the selected records of ours with their claims, and where all are meant also claims without a record.
+    /// Deletes the selected records of ours with their claims, and claims without a record that speak for a selected name.
     pub fn drain(&self) -> Proposal {
         let mut proposal = Proposal::default();
         let mut by_zone: BTreeMap<&ZoneKey, (&Zone, Vec<Group>)> = BTreeMap::new();
-        for (zone, set, claim) in self.ours() {
+        for (zone, set, claim) in self.ours(false) {
             if set.key.makes_zone(&zone.name) {
                 proposal.left.push(format!("{}: NS and SOA records at the apex of a zone are never touched", set.key));
                 continue;
@@ -287,13 +293,11 @@ impl InstanceSnapshot {
                 }
             }
         }
-        if self.scope.select.is_empty() {
-            proposal.actions.extend(self.orphans());
-        }
+        proposal.actions.extend(self.orphans());
         proposal
     }
 
-    /// Our claims that speak for no record.
+    /// Our claims that speak for no record, at selected names.
     fn orphans(&self) -> Vec<Action> {
         let registry = &self.instance.registry;
         let collect = |zone: &Zone, set: &RecordSet| {
@@ -303,7 +307,7 @@ impl InstanceSnapshot {
                 _ => Vec::new(),
             };
             let mut names = spoke_for.iter().map(|key| &key.name).chain([&set.key.name]);
-            names.any(|name| self.covers(zone, name)).then_some(())?;
+            names.any(|name| self.covers(zone, name) && self.scope.selects(name, None)).then_some(())?;
             // A listing may have lacked its end.
             let here = spoke_for.iter().filter(|key| key.name.is_within(&zone.name)).cloned();
             group.requires.extend(here.map(Precondition::Absent));
@@ -315,7 +319,8 @@ impl InstanceSnapshot {
                 let text = format!("- {}  a claim without a record", key(&group));
                 self.action(zone, text, group)
             };
-            let counts = |group: &Group| group.stored.iter().all(|step| self.covers(zone, &step.key().name));
+            let meant = |name: &DnsName| self.covers(zone, name) && self.scope.selects(name, None);
+            let counts = |group: &Group| group.stored.iter().all(|step| meant(&step.key().name));
             registry.leftovers(zone, self).into_iter().filter(counts).map(action).collect::<Vec<_>>()
         };
         let of = |(zone, view)| -> Vec<Action> {

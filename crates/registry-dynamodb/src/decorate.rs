@@ -192,6 +192,7 @@ impl View<'_> {
             }
             (OwnershipChange::Give(owner), Ownership::Ours(_)) => Some(owner.clone()),
             (OwnershipChange::Disown, Ownership::Ours(_)) => None,
+            (OwnershipChange::Disown, Ownership::Disputed(owners)) if owners.contains(self.me) => None,
             (_, other) => return Err(dropped(self.not_ours(key, &other))),
         };
         let own = row.filter(|found| found.row.owner == *self.me && found.row.speaks(self.zone_id(), Some(record)));

@@ -201,7 +201,7 @@ causes! {
     /// Several owners claim it.
     DisputedClaim { Some("DisputedClaim"),
         "{record} in zone {zone} is claimed by several owners at once: {owner}.",
-        "Take the claims of all but one owner away with `zonewright release`, with the owner's --txt-owner-id." }
+        "For each owner but the one that is to have it, run `zonewright release --txt-owner-id=OWNER {name}` with the flags of the daemon." }
     /// Another record beside it is not ours.
     ForeignBeside { Some("ForeignRecord"),
         "{record} is not created, since another record at the name is not ours: {detail}.",
@@ -217,7 +217,7 @@ causes! {
     /// A claim of another owner without a record.
     ForeignClaim { Some("ForeignClaim"),
         "There is no record {record}, but owner {owner} claims it.",
-        "If it is to be ours, run `zonewright drain --txt-owner-id={owner} {name}`, which takes the claim away, or ask that owner." }
+        "If it is to be ours, run `zonewright drain --txt-owner-id={owner} {name}` with the flags of the daemon, which takes the claim away, or ask that owner." }
     /// A policy forbids the change.
     Policy { Some("Policy"),
         "{record} is not as it is asked for, since the policy allows no {detail}.",

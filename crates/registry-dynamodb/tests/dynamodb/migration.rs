@@ -2,7 +2,7 @@
 
 use zonewright_core::change::{Change, Group, Outcome, Role, Step};
 use zonewright_core::claim::Ownership;
-use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, holds_claims};
+use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, OwnershipChange, holds_claims};
 
 use crate::support::*;
 
@@ -115,6 +115,11 @@ async fn txt_claims_of_others_count() {
     zones.put("z", set(WWW));
     assert!(matches!(zones.whose(&registry, "z", WWW), Ownership::Disputed(_)));
     assert_eq!(service.items(TABLE).len(), 1);
+    // Who gives the claim up ends it.
+    let released = registry.assign(&zones.zone("z"), &set(WWW), &OwnershipChange::Disown, &zones).unwrap();
+    zones.hand_over(&registry, "z", released.unwrap()).await.unwrap();
+    assert_eq!(zones.whose(&registry, "z", WWW), foreign);
+    assert_eq!(service.items(TABLE).len(), 0);
 }
 
 #[tokio::test]

@@ -33,6 +33,9 @@ pub(super) fn assign(
             Ok(Some(handed(record, Some(owner), claim.resource, &claim.labels)))
         }
         (OwnershipChange::Disown, Ownership::Ours(_)) => Ok(Some(handed(record, None, None, &[]))),
+        (OwnershipChange::Disown, Ownership::Disputed(owners)) if owners.contains(me) => {
+            Ok(Some(handed(record, None, None, &[])))
+        }
         (_, other) => Err(Dropped { reason: step::not_ours(&record.key, me, &other) }),
     }
 }

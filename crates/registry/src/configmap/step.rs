@@ -80,6 +80,11 @@ impl<'g> Action<'g> {
         matches!(self, Self::Claim(StoreStep { effect: StoreEffect::Assign { owner: Some(owner), .. }, .. }) if owner == me)
     }
 
+    /// Whether the claim on a record that stays ends.
+    fn gives_up(self) -> bool {
+        matches!(self, Self::Claim(StoreStep { effect: StoreEffect::Assign { owner: None, .. }, .. }))
+    }
+
     fn held(self) -> Option<&'g Claim> {
         match self {
             Self::Change(step) => step.held.as_deref(),
@@ -141,6 +146,8 @@ pub(super) fn check(me: &OwnerId, action: Action<'_>, rights: &[Right]) -> Resul
         }
         Ownership::Ours(_) => Ok(()),
         Ownership::Unclaimed if free => Ok(()),
+        // That ends the dispute.
+        Ownership::Disputed(owners) if action.gives_up() && owners.contains(me) => Ok(()),
         Ownership::Foreign(owner) if takes && gave(me, action, &owner, rights) => Ok(()),
         Ownership::Foreign(owner) if takes && action.held().is_some_and(|held| held.owner == owner) => Err(format!(
             "{} was given to owner {owner}, who has taken it into an object of their own; it comes back with: zonewright \

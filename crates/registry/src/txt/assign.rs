@@ -28,6 +28,10 @@ pub(super) fn assign(view: &View<'_>, record: &RecordSet, change: &OwnershipChan
         (OwnershipChange::Give(owner), Ownership::Foreign(other)) if *owner == other => return Ok(None),
         (OwnershipChange::Give(owner), Ownership::Ours(Some(claim))) => give(&mut draft, record, owner, &claim),
         (OwnershipChange::Disown, Ownership::Ours(_)) => disown(&mut draft, record),
+        // The claims of the others stay: that ends the dispute.
+        (OwnershipChange::Disown, Ownership::Disputed(owners)) if owners.contains(&view.rules.owner) => {
+            disown(&mut draft, record)
+        }
         (_, other) => Err(draft.not_ours(&record.key, &other, &claims)),
     };
     done.map_err(|reason| Dropped { reason })?;

@@ -331,6 +331,13 @@ async fn what_two_owners_announced_is_his_who_made_it() {
             for registry in [&registry, &restarted] {
                 assert!(matches!(ownership(registry, &zones, line), Ownership::Disputed(_)));
             }
+            // Who gives the claim up ends it.
+            let leaver: &dyn Registry = &restarted;
+            let released = leaver.assign(&zones.zone, &support::set(line), &OwnershipChange::Disown, &zones).unwrap();
+            let ready = leaver.prepare(&zones.zone, vec![released.unwrap()]).await.pop().unwrap().unwrap();
+            restarted.commit(&zones.zone, &[ready], &[Outcome::Applied]).await.unwrap();
+            audit(&registry, &zones).await;
+            assert!(is_ours(&registry, &zones, line));
             continue;
         }
         registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.unwrap();

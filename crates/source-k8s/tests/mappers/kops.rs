@@ -158,25 +158,17 @@ fn node_ports() {
     check(
         "external",
         &port.annotation(EXTERNAL, "e.k8s.test"),
-        "e.k8s.test A 203.0.113.7 203.0.113.3 203.0.113.1 203.0.113.2 ttl=60 | e.k8s.test AAAA 2001:db8::2 ttl=60",
+        "e.k8s.test A 203.0.113.7 203.0.113.3 203.0.113.1 203.0.113.2 ttl=60",
     );
-    check(
-        "internal",
-        &port.annotation(INTERNAL, "i.k8s.test"),
-        "i.k8s.test A 10.0.0.4 10.0.0.7 10.0.0.3 10.0.0.1 10.0.0.2 ttl=60 | i.k8s.test AAAA 2001:db8::2 ttl=60",
-    );
-    with(
-        "internal, IPv4 alone",
-        &port.annotation(INTERNAL, "i.k8s.test"),
-        KopsOptions { internal_ipv6: false, ..BOTH },
-        "i.k8s.test A 10.0.0.4 10.0.0.7 10.0.0.3 10.0.0.1 10.0.0.2 ttl=60",
-    );
-    with(
-        "internal, IPv6 alone",
-        &port.annotation(INTERNAL, "i.k8s.test"),
-        KopsOptions { internal_ipv4: false, ..BOTH },
-        "i.k8s.test AAAA 2001:db8::2 ttl=60",
-    );
+    // The flags for families are for the addresses of single nodes.
+    for options in [BOTH, KopsOptions { internal_ipv6: false, ..BOTH }, KopsOptions { internal_ipv4: false, ..BOTH }] {
+        with(
+            "internal",
+            &port.annotation(INTERNAL, "i.k8s.test"),
+            options,
+            "i.k8s.test A 10.0.0.4 10.0.0.7 10.0.0.3 10.0.0.1 10.0.0.2 ttl=60 | i.k8s.test AAAA 2001:db8::2 ttl=60",
+        );
+    }
     check(
         "both at once are read as neither",
         &port.annotation(EXTERNAL, "e.k8s.test").annotation(INTERNAL, "i.k8s.test"),

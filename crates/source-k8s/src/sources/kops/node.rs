@@ -26,20 +26,34 @@ pub(super) fn is_worker(node: &Node) -> bool {
     labels.get(FORMER_ROLE).is_none_or(|role| role.is_empty() || role == WORKER)
 }
 
-/// The addresses of a node that count on one side, as texts.
+/// The addresses of a node that count on one side for the pods on it, as texts.
 fn texts(node: &Node, side: Side, kops: KopsOptions) -> Vec<&str> {
     let is_internal = |text: &&str| text.parse::<IpAddr>().is_ok_and(|address| kops.has_internal(address));
     match side {
         Side::Internal => node.addresses("InternalIP").filter(is_internal).collect(),
         Side::External => {
-            let mut external: Vec<&str> = node.addresses("ExternalIP").collect();
-            if external.is_empty() {
-                let stated = node.metadata.annotations.get(KOPS_EXTERNAL_IP).into_iter();
-                external.extend(stated.flat_map(|list| list.split(',')).map(str::trim).filter(|text| !text.is_empty()));
-            }
+            let mut external = external(node);
             external.extend(node.internal_ipv6().filter(|_| kops.external_ipv6));
             external
         }
+    }
+}
+
+/// The ExternalIPs of a node; where there is none, those that its annotation states.
+fn external(node: &Node) -> Vec<&str> {
+    let external: Vec<&str> = node.addresses("ExternalIP").collect();
+    if !external.is_empty() {
+        return external;
+    }
+    let stated = node.metadata.annotations.get(KOPS_EXTERNAL_IP).into_iter();
+    stated.flat_map(|list| list.split(',')).map(str::trim).filter(|text| !text.is_empty()).collect()
+}
+
+/// The addresses of a node that count on one side for all nodes of its role: those of the type, whatever their family.
+fn texts_of_role(node: &Node, side: Side) -> Vec<&str> {
+    match side {
+        Side::Internal => node.addresses("InternalIP").collect(),
+        Side::External => external(node),
     }
 }
 
@@ -50,9 +64,17 @@ pub(super) fn has_internal(node: &Node, address: &str) -> bool {
 }
 
 impl Mapper<'_> {
-    /// The addresses of a node that count on one side.
+    /// The addresses of a node that count on one side for the pods on it.
     pub(super) fn node_addresses(&mut self, node: &Node, side: Side) -> Vec<RData> {
-        let field = format!("addresses of node {}", node.metadata.name);
-        self.addresses(&field, texts(node, side, self.kops))
+        self.addresses(&field(node), texts(node, side, self.kops))
     }
+
+    /// The addresses of a node that count on one side for all nodes of its role.
+    pub(super) fn role_addresses(&mut self, node: &Node, side: Side) -> Vec<RData> {
+        self.addresses(&field(node), texts_of_role(node, side))
+    }
+}
+
+fn field(node: &Node) -> String {
+    format!("addresses of node {}", node.metadata.name)
 }

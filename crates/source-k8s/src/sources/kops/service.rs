@@ -48,7 +48,7 @@ impl Mapper<'_> {
         }
         let nodes: Vec<Arc<Node>> = self.scope.lookup.nodes();
         let workers: Vec<&Arc<Node>> = nodes.iter().filter(|node| node::is_worker(node)).collect();
-        let targets: Vec<RData> = workers.iter().flat_map(|node| self.node_addresses(node, side)).collect();
+        let targets: Vec<RData> = workers.iter().flat_map(|node| self.role_addresses(node, side)).collect();
         self.publish(
             &names,
             &targets,
