@@ -1,18 +1,19 @@
 //! Groups as writes of single record sets.
 //!
 //! In: groups of one call. Out: what became of each. What must hold: each write states what stood before, by its ETag or that nothing
-//! did, and the service holds that against the zone; what a group requires besides is read right before. The service has no batches: a
-//! group of several writes may stop in between, and then it is not known what stands.
+//! did, and the service holds that against the zone; what a group requires besides is read right before, and nothing is sent long after
+//! that. The service has no batches: a group of several writes may stop in between, and then it is not known what stands.
 //!
 //! <https://learn.microsoft.com/azure/dns/dns-zones-records#etags>
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use futures::stream::{self, StreamExt as _};
 use zonewright_core::change::{Change, Group, Outcome, Precondition};
 use zonewright_core::provider::Listing;
 use zonewright_core::{Error, ErrorKind, RecordKey, RecordSet, Result};
-use zonewright_http::{Delivery, Failure, Method, header};
+use zonewright_http::{Delivery, Failure, Method, Request, Share, header};
 
 use crate::adjust;
 use crate::client::CONCURRENCY;
@@ -21,6 +22,10 @@ use crate::records::Records;
 use crate::wire::Set;
 
 const APPLY: &str = "apply changes";
+
+/// How long what was read is good enough to write by: a write states its own set alone. What has to wait for longer goes back unsent, and
+/// what it requires is read again before it.
+const READ_HOLDS: Duration = Duration::from_secs(3);
 
 impl Records<'_> {
     /// Carries groups out, several at once.
@@ -57,14 +62,17 @@ impl Records<'_> {
         if let Some(why) = changes.iter().find_map(|change| self.refused(change)) {
             return Outcome::refused(Error::new(ErrorKind::Invalid, APPLY, why));
         }
-        match self.unmet(&read_first(group, &changes)).await {
+        let required = read_first(group, &changes);
+        let _turn = self.service.turn().await;
+        let read = (!required.is_empty()).then(Instant::now);
+        match self.unmet(&required).await {
             Ok(None) => {}
             Ok(Some(why)) => return Outcome::refused(Error::new(ErrorKind::Conflict, APPLY, why)),
             Err(error) if error.kind == ErrorKind::NotFound => return Outcome::refused(error),
             Err(error) => return Outcome::NotSent(error),
         }
         for (done, change) in changes.into_iter().enumerate() {
-            match self.write(change).await {
+            match self.write(change, read).await {
                 Outcome::Applied => {}
                 first if done == 0 => return first,
                 Outcome::Refused { error, .. } | Outcome::NotSent(error) | Outcome::Unknown(error) => {
@@ -95,15 +103,16 @@ impl Records<'_> {
     async fn unmet(&self, preconditions: &[Precondition]) -> Result<Option<String>> {
         for precondition in preconditions {
             let unmet = match precondition {
-                Precondition::Exact(set) => match self.one(&set.key).await? {
+                Precondition::Exact(set) => match self.one(&set.key, Share::Next).await? {
                     Some(found) if found == *convert::as_read(set) => None,
                     Some(found) => Some(format!("{set} is expected, and {found} stands")),
                     None => Some(format!("{set} is expected, and is not there")),
                 },
                 Precondition::Absent(key) if !convert::types(self.kind).contains(&key.rtype) => None,
-                Precondition::Absent(key) => {
-                    self.one(key).await?.map(|found| format!("{key} shall not be there, and {found} stands"))
-                }
+                Precondition::Absent(key) => self
+                    .one(key, Share::Next)
+                    .await?
+                    .map(|found| format!("{key} shall not be there, and {found} stands")),
                 Precondition::NameNotInUse(name) => match self.names(&BTreeSet::from([name.clone()])).await? {
                     Listing::Names(sets) => {
                         sets.first().map(|found| format!("{name} shall not be in use, and {found} stands"))
@@ -118,16 +127,16 @@ impl Records<'_> {
         Ok(None)
     }
 
-    /// One write, with what it takes for standing.
-    async fn write(&self, change: &Change) -> Outcome {
+    /// One write, with what it takes for standing, by what was read from this time on.
+    async fn write(&self, change: &Change, read: Option<Instant>) -> Outcome {
         let sent = match change {
-            Change::Create { to } => self.put(to, (header::IF_NONE_MATCH, "*")).await,
+            Change::Create { to } => self.put(to, (header::IF_NONE_MATCH, "*"), read).await,
             Change::Update { from, to } => match self.etag(from).await {
-                Ok(etag) => self.put(to, (header::IF_MATCH, &etag)).await,
+                Ok(etag) => self.put(to, (header::IF_MATCH, &etag), read).await,
                 Err(outcome) => return outcome,
             },
             Change::Delete { from } => match self.etag(from).await {
-                Ok(etag) => self.delete(&from.key, &etag).await,
+                Ok(etag) => self.delete(&from.key, &etag, read).await,
                 Err(outcome) => return outcome,
             },
         };
@@ -151,7 +160,7 @@ impl Records<'_> {
         if let Some(etag) = self.etags.of(zone, from) {
             return Ok(etag);
         }
-        let found = self.one(&from.key).await.map_err(|error| match error.kind {
+        let found = self.one(&from.key, Share::Next).await.map_err(|error| match error.kind {
             ErrorKind::NotFound => Outcome::refused(error),
             _ => Outcome::NotSent(error),
         })?;
@@ -164,19 +173,24 @@ impl Records<'_> {
         }
     }
 
-    async fn put(&self, to: &RecordSet, (header, value): (zonewright_http::HeaderName, &str)) -> Result<(), Failure> {
+    async fn put(
+        &self,
+        to: &RecordSet,
+        (header, value): (zonewright_http::HeaderName, &str),
+        read: Option<Instant>,
+    ) -> Result<(), Failure> {
         let body = convert::write(self.kind, to).map_err(|why| unsent(Error::new(ErrorKind::Invalid, APPLY, why)))?;
         let request = self.set_request(Method::PUT, &to.key).map_err(unsent)?.header(header, value).json(&body);
-        let answer = self.service.write(APPLY, request).await?;
+        let answer = self.service.write(APPLY, in_time(request, read)).await?;
         // The answer holds what stands now.
         let set: Set = answer.json().map_err(|_| unread())?;
         self.known(&set);
         Ok(())
     }
 
-    async fn delete(&self, key: &RecordKey, etag: &str) -> Result<(), Failure> {
+    async fn delete(&self, key: &RecordKey, etag: &str, read: Option<Instant>) -> Result<(), Failure> {
         let request = self.set_request(Method::DELETE, key).map_err(unsent)?.header(header::IF_MATCH, etag);
-        let answer = self.service.write(APPLY, request).await?;
+        let answer = self.service.write(APPLY, in_time(request, read)).await?;
         // There is nothing to say about a set that went.
         if !answer.body.is_empty() && answer.json::<serde_json::Value>().is_err() {
             return Err(unread());
@@ -197,6 +211,14 @@ fn read_first(group: &Group, changes: &[&Change]) -> Vec<Precondition> {
     let [single] = changes else { return group.preconditions() };
     let rest = group.steps.iter().filter(|step| step.change != **single).cloned().collect();
     Group { steps: rest, ..group.clone() }.preconditions()
+}
+
+/// A write that is not sent long after what it rests on was read.
+fn in_time(request: Request, read: Option<Instant>) -> Request {
+    match read {
+        Some(read) => request.share(Share::Next).within(READ_HOLDS.saturating_sub(read.elapsed())),
+        None => request,
+    }
 }
 
 /// A success that is none of this service's: it is not known what stands.

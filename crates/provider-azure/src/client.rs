@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use zonewright_core::catalog::ProviderConfig;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_http::{
-    AccountLimits, Accounts, Answer, Client, Connection, Failure, Method, Patience, Proxies, Rate, Repeat, Request,
-    RequestTimes, RetryPolicy,
+    Account, AccountLimits, Accounts, Answer, Client, Connection, Failure, Method, Patience, Permit, Proxies, Rate,
+    Repeat, Request, RequestTimes, RetryPolicy, Share,
 };
 
 use crate::config::Config;
@@ -38,11 +38,19 @@ fn limits(writes: u32) -> [AccountLimits; 2] {
     })
 }
 
+/// How many changes are under way at once, of all zones: no more than are written in a second, so that a write goes soon after the reading
+/// that it rests on.
+fn changes_at_once(writes: u32) -> AccountLimits {
+    let most = if writes == 0 { CONCURRENCY } else { writes.min(CONCURRENCY) };
+    AccountLimits { rate: None, concurrency: NonZeroU32::new(most) }
+}
+
 /// The service as one principal.
 #[derive(Debug)]
 pub(crate) struct Service {
     reads: Client,
     writes: Client,
+    changes: Account,
     access: Arc<Access>,
 }
 
@@ -69,7 +77,15 @@ impl Service {
                 .build()
         };
         let [reads, writes] = limits(config.qps);
-        Ok(Self { reads: client("azure-reads", reads)?, writes: client("azure-writes", writes)?, access })
+        let (reads, writes) = (client("azure-reads", reads)?, client("azure-writes", writes)?);
+        let changes = accounts.of("azure-changes", &access.account(), changes_at_once(config.qps));
+        Ok(Self { reads, writes, changes, access })
+    }
+
+    /// Waits until a change may begin; it is under way until what comes of this is dropped.
+    pub(crate) async fn turn(&self) -> Option<Permit> {
+        // Nobody pauses this account.
+        self.changes.admit(Share::Full, Duration::ZERO).await.ok()
     }
 
     /// Reads something.

@@ -10,7 +10,7 @@ use tracing::warn;
 use zonewright_core::provider::{Cursor, Listing};
 use zonewright_core::sizes::Sizes;
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, Result, Zone};
-use zonewright_http::{Method, Request};
+use zonewright_http::{Method, Request, Share};
 
 use crate::arm::{ArmId, Kind};
 use crate::client::{CONCURRENCY, Service, wrong};
@@ -114,7 +114,7 @@ impl Records<'_> {
             sets.retain(|set| names.contains(&set.key.name));
             return Ok(Listing::Names(sets));
         }
-        let reads: Vec<_> = keys.iter().map(|key| self.one(key)).collect();
+        let reads: Vec<_> = keys.iter().map(|key| self.one(key, Share::Full)).collect();
         let found: Vec<Option<RecordSet>> = stream::iter(reads).buffered(CONCURRENCY as usize).try_collect().await?;
         Ok(Listing::Names(found.into_iter().flatten().collect()))
     }
@@ -141,12 +141,12 @@ impl Records<'_> {
     ///
     /// # Errors
     /// It cannot be determined; [`ErrorKind::NotFound`] if the zone is not there.
-    pub(crate) async fn one(&self, key: &RecordKey) -> Result<Option<RecordSet>> {
+    pub(crate) async fn one(&self, key: &RecordKey, share: Share) -> Result<Option<RecordSet>> {
         if convert::relative(&key.name, &self.zone.name).is_err() {
             return Ok(None);
         }
         self.etags.forget(&self.zone.key.zone, key);
-        let request = self.set_request(Method::GET, key)?;
+        let request = self.set_request(Method::GET, key)?.share(share);
         match self.service.read::<Set>(READ, &request).await {
             Ok(set) => Ok(self.known(&set).filter(|set| set.key == *key)),
             Err(failure) if is_no_set(&failure) => Ok(None),

@@ -1,0 +1,97 @@
+//! Writes that rest on a reading: they go soon after it, or not at all.
+
+use std::time::{Duration, Instant};
+
+use crate::common::{GROUP, SUBSCRIPTION, ZONE, ours, provider, theirs};
+use futures::future::join_all;
+use zonewright_core::catalog::FlagValue;
+use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
+use zonewright_core::error::ErrorKind;
+use zonewright_core::listing::whole;
+use zonewright_core::provider::Provider;
+use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl, Zone};
+use zonewright_fakes::azure::{AzureDns as Service, Fault, Kind};
+
+fn set(name: &str, rtype: RecordType, data: &str) -> RecordSet {
+    RecordSet::simple(DnsName::parse(name).unwrap(), rtype, Ttl::from_secs(300), [RData::parse(rtype, data).unwrap()])
+}
+
+fn www(address: &str) -> RecordSet {
+    set("www.example.test", RecordType::A, address)
+}
+
+fn claim(text: &str) -> RecordSet {
+    set("a-www.example.test", RecordType::Txt, &format!("\"{text}\""))
+}
+
+fn requiring(claim: &RecordSet, change: Change) -> Group {
+    Group { requires: vec![Precondition::Exact(claim.clone())], ..Group::of(Step::record(change, None), vec![]) }
+}
+
+/// An update of a record whose claim is ours.
+fn change(from: &str, to: &str) -> Group {
+    requiring(&claim("ours"), Change::Update { from: www(from), to: www(to) })
+}
+
+async fn apply(provider: &impl Provider, zone: &Zone, group: Group) -> Outcome {
+    provider.apply(zone, &[group]).await.pop().unwrap()
+}
+
+/// A write states its own set alone: what it says of the claim was true when that was read.
+#[tokio::test]
+async fn a_write_that_is_put_off_does_not_outlast_the_claim_that_was_read() {
+    let service = Service::start();
+    let id = service.add_zone(Kind::Public, SUBSCRIPTION, GROUP, ZONE);
+    service.put(&id, theirs(&www("192.0.2.1"), ZONE));
+    service.put(&id, theirs(&claim("ours"), ZONE));
+    let provider = provider(&service, Kind::Public, &[]);
+    let zone = provider.zones().await.unwrap().pop().unwrap();
+    whole(&provider, &zone).await.unwrap();
+    // A short pause is waited for.
+    service.fail("PutRecordSet", Fault::Throttled, 1);
+    let outcome = apply(&provider, &zone, change("192.0.2.1", "192.0.2.2")).await;
+    assert!(matches!(outcome, Outcome::Applied), "{outcome:?}");
+    // During a long one the claim becomes another owner's.
+    let (begun, before) = (Instant::now(), service.calls()["PutRecordSet"]);
+    service.set_retry_after(8);
+    service.fail("PutRecordSet", Fault::Throttled, 1);
+    let taken_over = async {
+        while service.calls()["PutRecordSet"] == before {
+            tokio::task::yield_now().await;
+        }
+        service.put(&id, theirs(&claim("theirs"), ZONE));
+    };
+    let (outcome, ()) = tokio::join!(apply(&provider, &zone, change("192.0.2.2", "192.0.2.3")), taken_over);
+    assert_eq!(outcome.label(), "not_sent", "{outcome:?}");
+    assert!(begun.elapsed() < Duration::from_secs(4), "it does not wait for what it does not send");
+    let again = apply(&provider, &zone, change("192.0.2.2", "192.0.2.3")).await;
+    assert_eq!(again.error().map(|error| error.kind), Some(ErrorKind::Conflict), "{again:?}");
+    assert_eq!(service.calls()["PutRecordSet"], before + 1);
+    let stands = service.sets(&id).into_iter().find(|set| set.name == "www").unwrap();
+    assert_eq!(ours(&stands, ZONE), www("192.0.2.2"));
+}
+
+/// All zones of an account wait for the same pace: who waits for long reads late, and not early.
+#[tokio::test]
+async fn what_many_zones_write_is_read_right_before() {
+    let service = Service::start();
+    let zones = ["a.test", "b.test", "c.test"];
+    for name in zones {
+        let id = service.add_zone(Kind::Public, SUBSCRIPTION, GROUP, name);
+        service.put(&id, theirs(&set(&format!("a-www.{name}"), RecordType::Txt, "\"ours\""), name));
+    }
+    let provider = provider(&service, Kind::Public, &[("azure-api-qps", FlagValue::Int(1))]);
+    let zones = provider.zones().await.unwrap();
+    // Twenty go at once, and then one each second.
+    let calls = zones.iter().map(|zone| {
+        let name = zone.name.as_str();
+        let claim = set(&format!("a-www.{name}"), RecordType::Txt, "\"ours\"");
+        let create = |at| Change::Create { to: set(&format!("n{at}.{name}"), RecordType::A, "192.0.2.1") };
+        let groups: Vec<Group> = (0..9).map(|at| requiring(&claim, create(at))).collect();
+        let provider = &provider;
+        async move { provider.apply(zone, &groups).await }
+    });
+    let outcomes: Vec<Outcome> = join_all(calls).await.into_iter().flatten().collect();
+    let labels: Vec<&str> = outcomes.iter().map(Outcome::label).collect();
+    assert_eq!(labels, ["applied"; 27]);
+}
