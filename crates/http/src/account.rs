@@ -65,8 +65,8 @@ pub struct Account(Arc<Inner>);
 
 struct Inner {
     name: String,
-    full: Option<Turns>,
-    background: Option<Turns>,
+    full: Option<Arc<Turns>>,
+    background: Option<Arc<Turns>>,
     slots: Option<Arc<Semaphore>>,
     /// Nothing is sent before this time.
     paused: Mutex<Option<Instant>>,
@@ -79,11 +79,18 @@ pub struct Permit(#[expect(dead_code, reason = "held until it is dropped")] Opti
 impl Account {
     /// An account with these limits. The name appears in log lines: it is no credential.
     pub fn new(name: impl Into<String>, limits: AccountLimits) -> Self {
-        let turns = |parts| limits.rate.and_then(|rate| rate.quota(parts)).map(Turns::new);
-        let slots = limits.concurrency.map(|most| usize::try_from(most.get()).unwrap_or(usize::MAX));
-        let slots = slots.map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))));
+        let turns = |parts| limits.rate.and_then(|rate| rate.quota(parts)).map(Turns::new).map(Arc::new);
         let (full, background) = (turns(1), turns(PARTS));
+        let slots = slots(limits.concurrency);
         Self(Arc::new(Inner { name: name.into(), full, background, slots, paused: Mutex::default() }))
+    }
+
+    /// A part of it, which goes at the pace of the whole, and has its own slots and pauses: for a service that counts some of the requests
+    /// by themselves besides, and refuses those without the others.
+    fn part(&self, name: String, concurrency: Option<NonZeroU32>) -> Self {
+        let Inner { full, background, .. } = &*self.0;
+        let (full, background) = (full.clone(), background.clone());
+        Self(Arc::new(Inner { name, full, background, slots: slots(concurrency), paused: Mutex::default() }))
     }
 
     /// An account without limits of its own; pauses that the service asks for are obeyed all the same.
@@ -152,6 +159,11 @@ impl fmt::Debug for Account {
     }
 }
 
+fn slots(most: Option<NonZeroU32>) -> Option<Arc<Semaphore>> {
+    let most = usize::try_from(most?.get()).unwrap_or(usize::MAX);
+    Some(Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))))
+}
+
 /// Turns at a steady rate after a burst, in the order in which they were asked for; who may go before the others waits for one of them
 /// at most, and for those who may too.
 struct Turns {
@@ -217,12 +229,22 @@ impl Accounts {
     pub fn of(&self, service: &str, credentials: &SecretString, limits: AccountLimits) -> Account {
         let digest = Sha256::digest(credentials.expose_secret());
         let name = format!("{service}/{:.12}", format!("{digest:x}"));
+        self.known(name, |name| Account::new(name, limits))
+    }
+
+    /// The part of this name of an account: it goes at the pace of the whole, has so many requests of its own under way at once, and what the
+    /// service says of one of the two pauses that one alone. For a service that counts some of the requests by themselves besides.
+    pub fn part(&self, whole: &Account, what: &str, concurrency: Option<NonZeroU32>) -> Account {
+        self.known(format!("{}/{what}", whole.name()), |name| whole.part(name, concurrency))
+    }
+
+    fn known(&self, name: String, new: impl FnOnce(String) -> Account) -> Account {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, account| account.0.strong_count() > 0);
         if let Some(inner) = known.get(&name).and_then(|account| account.0.upgrade()) {
             return Account(inner);
         }
-        let account = Account::new(name.clone(), limits);
+        let account = new(name.clone());
         known.insert(name, WeakAccount(Arc::downgrade(&account.0)));
         account
     }

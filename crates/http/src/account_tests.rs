@@ -82,6 +82,22 @@ async fn what_goes_next_does_not_wait_for_the_queue() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_part_goes_at_the_pace_of_the_whole_and_pauses_by_itself() {
+    let accounts = Accounts::default();
+    let limits = AccountLimits { rate: Some(Rate::per_second(1)), concurrency: NonZeroU32::new(1) };
+    let whole = accounts.of("service", &"token".into(), limits);
+    let part = accounts.part(&whole, "lists", NonZeroU32::new(1));
+    let start = Instant::now();
+    // A request of each is under way at once; their turns are the same ones.
+    let both = [whole.admit(Share::Full, LONG).await.unwrap(), part.admit(Share::Full, LONG).await.unwrap()];
+    assert_eq!(start.elapsed(), Duration::from_secs(1));
+    drop(both);
+    // Who asks for it again has the same one.
+    accounts.part(&whole, "lists", None).pause(2 * LONG);
+    assert!(part.admit(Share::Full, LONG).await.is_err() && whole.admit(Share::Full, LONG).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_caller_that_gives_up_uses_no_turn() {
     let account = account(1, 1);
     run(&account, Share::Full, 1).await;

@@ -45,10 +45,22 @@ fn changes_at_once(writes: u32) -> AccountLimits {
     AccountLimits { rate: None, concurrency: NonZeroU32::new(most) }
 }
 
+/// What is read. The DNS service counts each by itself (500 in five minutes), and once there were too many of one, that one alone rests.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Subject {
+    /// Zones, and their lists.
+    Zones,
+    /// Pages of a zone.
+    Pages,
+    /// Single record sets.
+    Sets,
+}
+
 /// The service as one principal.
 #[derive(Debug)]
 pub(crate) struct Service {
-    reads: Client,
+    /// One for each [`Subject`], in their order.
+    reads: [Client; 3],
     writes: Client,
     changes: Account,
     access: Arc<Access>,
@@ -65,10 +77,11 @@ impl Service {
         let patience = from.shared.get::<Patience>();
         let retry = RetryPolicy { attempts: config.attempts, ..patience.retry() };
         let accounts = from.shared.get::<Accounts>();
-        let client = |what: &str, limits: AccountLimits| {
+        let account = access.account();
+        let client = |account: Account| {
             Client::builder(&config.endpoint)?
                 .connection(connection.clone())
-                .account(accounts.of(what, &access.account(), limits))
+                .account(account)
                 .shared_credentials(access.clone())
                 .explain(explain)
                 .timeout(patience.timeout())
@@ -77,8 +90,12 @@ impl Service {
                 .build()
         };
         let [reads, writes] = limits(config.qps);
-        let (reads, writes) = (client("azure-reads", reads)?, client("azure-writes", writes)?);
-        let changes = accounts.of("azure-changes", &access.account(), changes_at_once(config.qps));
+        let concurrency = reads.concurrency;
+        let sets = accounts.of("azure-reads", &account, reads);
+        let part = |what| client(accounts.part(&sets, what, concurrency));
+        let reads = [part("zones")?, part("pages")?, client(sets.clone())?];
+        let writes = client(accounts.of("azure-writes", &account, writes))?;
+        let changes = accounts.of("azure-changes", &account, changes_at_once(config.qps));
         Ok(Self { reads, writes, changes, access })
     }
 
@@ -94,10 +111,11 @@ impl Service {
     /// There is no good answer. Where the credentials are refused, the error says where they were found.
     pub(crate) async fn read<T: DeserializeOwned>(
         &self,
+        subject: Subject,
         operation: &'static str,
         request: &Request,
     ) -> Result<T, Failure> {
-        self.reads.json(operation, request).await.map_err(|failure| self.placed(failure))
+        self.reads(subject).json(operation, request).await.map_err(|failure| self.placed(failure))
     }
 
     /// Reads the page that a link leads to.
@@ -106,12 +124,22 @@ impl Service {
     /// As [`Service::read`]; the link leads elsewhere.
     pub(crate) async fn follow<T: DeserializeOwned>(
         &self,
+        subject: Subject,
         operation: &'static str,
         link: &str,
         template: &'static str,
     ) -> Result<T> {
-        let url = self.reads.link(operation, link)?;
-        Ok(self.read(operation, &Request::link(Method::GET, url, template)).await?)
+        let url = self.reads(subject).link(operation, link)?;
+        Ok(self.read(subject, operation, &Request::link(Method::GET, url, template)).await?)
+    }
+
+    fn reads(&self, subject: Subject) -> &Client {
+        let [zones, pages, sets] = &self.reads;
+        match subject {
+            Subject::Zones => zones,
+            Subject::Pages => pages,
+            Subject::Sets => sets,
+        }
     }
 
     /// Sends a write that states what stands. It is not repeated where it may have been carried out.

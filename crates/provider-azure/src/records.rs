@@ -13,7 +13,7 @@ use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, Result, Z
 use zonewright_http::{Method, Request, Share};
 
 use crate::arm::{ArmId, Kind};
-use crate::client::{CONCURRENCY, Service, wrong};
+use crate::client::{CONCURRENCY, Service, Subject, wrong};
 use crate::convert;
 use crate::error::is_no_set;
 use crate::etags::Etags;
@@ -81,8 +81,8 @@ impl Records<'_> {
             }
         };
         let mut page: Page<Set> = match place {
-            Some(place) => self.service.follow(LIST, &place.link, template).await?,
-            None => self.service.read(LIST, &self.request(Method::GET, template)?).await?,
+            Some(place) => self.service.follow(Subject::Pages, LIST, &place.link, template).await?,
+            None => self.service.read(Subject::Pages, LIST, &self.request(Method::GET, template)?).await?,
         };
         let last = page.value.last().map(|set| format!("{} {}", set.name, set.rtype())).unwrap_or_default();
         let next = page.next();
@@ -147,7 +147,7 @@ impl Records<'_> {
         }
         self.etags.forget(&self.zone.key.zone, key);
         let request = self.set_request(Method::GET, key)?.share(share);
-        match self.service.read::<Set>(READ, &request).await {
+        match self.service.read::<Set>(Subject::Sets, READ, &request).await {
             Ok(set) => Ok(self.known(&set).filter(|set| set.key == *key)),
             Err(failure) if is_no_set(&failure) => Ok(None),
             Err(failure) => Err(failure.into()),

@@ -13,7 +13,7 @@ use zonewright_core::{DnsName, Result, Zone};
 use zonewright_http::Request;
 
 use crate::arm::{ArmId, Kind};
-use crate::client::{Service, wrong};
+use crate::client::{Service, Subject, wrong};
 use crate::wire::{self, Page};
 
 const LIST: &str = "list zones";
@@ -78,7 +78,7 @@ impl Zones {
         if self.group != EVERY_GROUP {
             request = request.set("group", &self.group);
         }
-        let mut page: Page<wire::Zone> = self.service.read(LIST, &request).await?;
+        let mut page: Page<wire::Zone> = self.service.read(Subject::Zones, LIST, &request).await?;
         let mut zones: Vec<Zone> = Vec::new();
         for _ in 0..PAGES {
             zones.extend(page.value.iter().filter_map(|zone| self.selected(zone)));
@@ -88,7 +88,7 @@ impl Zones {
                 return Ok(zones);
             };
             let last = page.value.last().map(|zone| zone.id.clone());
-            page = self.service.follow(LIST, &next, self.template()).await?;
+            page = self.service.follow(Subject::Zones, LIST, &next, self.template()).await?;
             if page.next.as_deref() == Some(next.trim()) || last == page.value.last().map(|zone| zone.id.clone()) {
                 return Err(wrong(LIST, "a page says that it follows itself"));
             }
@@ -130,7 +130,7 @@ impl Zones {
             .set("group", &arm.group)
             .set("zone", &arm.zone)
             .query("api-version", self.kind.version());
-        match self.service.read::<wire::Zone>("read zone", &request).await {
+        match self.service.read::<wire::Zone>(Subject::Zones, "read zone", &request).await {
             Ok(zone) => Ok(self.selected(&zone)),
             Err(failure) if failure.is_not_found() => Ok(None),
             Err(failure) => Err(failure.into()),

@@ -95,3 +95,22 @@ async fn what_many_zones_write_is_read_right_before() {
     let labels: Vec<&str> = outcomes.iter().map(Outcome::label).collect();
     assert_eq!(labels, ["applied"; 27]);
 }
+
+/// The service counts each action by itself: who may not list for five minutes may well write.
+#[tokio::test]
+async fn a_listing_that_is_throttled_holds_up_no_change() {
+    let service = Service::start();
+    let id = service.add_zone(Kind::Public, SUBSCRIPTION, GROUP, ZONE);
+    service.put(&id, theirs(&www("192.0.2.1"), ZONE));
+    service.put(&id, theirs(&claim("ours"), ZONE));
+    let provider = provider(&service, Kind::Public, &[]);
+    let zone = provider.zones().await.unwrap().pop().unwrap();
+    service.set_retry_after(307);
+    for operation in ["ListZones", "ListRecordSets"] {
+        service.fail(operation, Fault::Throttled, 1);
+    }
+    assert_eq!(provider.zones().await.unwrap_err().kind, ErrorKind::Throttled);
+    assert_eq!(whole(&provider, &zone).await.unwrap_err().kind, ErrorKind::Throttled);
+    let outcome = apply(&provider, &zone, change("192.0.2.1", "192.0.2.2")).await;
+    assert!(matches!(outcome, Outcome::Applied), "{outcome:?}");
+}
