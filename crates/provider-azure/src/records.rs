@@ -80,6 +80,9 @@ impl Records<'_> {
                 "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/privateDnsZones/{zone}/ALL"
             }
         };
+        if place.is_none() {
+            self.etags.begin(&self.zone.key.zone);
+        }
         let mut page: Page<Set> = match place {
             Some(place) => self.service.follow(Subject::Pages, LIST, &place.link, template).await?,
             None => self.service.read(Subject::Pages, LIST, &self.request(Method::GET, template)?).await?,
@@ -95,6 +98,7 @@ impl Records<'_> {
             (page.value.iter().filter_map(|set| self.known(set)).collect(), place.map_or(1, |p| p.number));
         if next.is_none() {
             self.sizes.ended(&self.zone.key.zone, number);
+            self.etags.end(&self.zone.key.zone);
         }
         Ok((sets, next.map(|link| PagePosition { number: number + 1, last, link })))
     }

@@ -228,6 +228,32 @@ async fn what_somebody_else_wrote_is_never_written_over() {
     assert_eq!(ours(&stands(&service, &id, "www", "A").unwrap(), ZONE), two);
 }
 
+/// A set that goes is in no listing: what was known of it does not stay for ever.
+#[tokio::test]
+async fn what_a_listing_does_not_show_is_forgotten() {
+    let (service, provider, zone, id) = zone(&[]).await;
+    service.set_page(1);
+    for name in ["a", "m", "www"] {
+        service.put(&id, a(name, &["192.0.2.1"]));
+    }
+    let (gone, stays) = (www(&["192.0.2.1"]), named("m.example.test", &["192.0.2.1"]));
+    for (set, by_hand, expected) in [
+        (&stays, false, vec![("DeleteRecordSet", 1)]),
+        // It comes back with the same content, and is read before it is deleted.
+        (&gone, true, vec![("GetRecordSet", 1), ("DeleteRecordSet", 1)]),
+    ] {
+        listed(&provider, &zone).await;
+        if by_hand {
+            let removed = service.remove(&id, "www", "A").unwrap();
+            listed(&provider, &zone).await;
+            service.put(&id, Theirs { etag: String::new(), ..removed });
+        }
+        let before = service.calls();
+        applied(&apply(&provider, &zone, delete(set)).await);
+        assert_eq!(since(&service, &before), calls(&expected));
+    }
+}
+
 #[tokio::test]
 async fn a_claim_that_changed_by_hand_stops_the_write() {
     let (service, provider, zone, id) = zone(&[]).await;
