@@ -47,6 +47,7 @@ const ROWS: &[(&str, Cell)] = &[
         match has.zone_rule {
             ZoneRule::LongestSuffix => "the longest zone",
             ZoneRule::AllPrivateLongestPublic => "all private zones, the longest public one",
+            ZoneRule::LongestNamePrivateAndPublic => "the longest zone; of one name, the private ones and a public one",
         }
         .to_owned()
     }),

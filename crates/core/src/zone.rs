@@ -112,6 +112,9 @@ pub enum ZoneRule {
     LongestSuffix,
     /// To every private zone that is a suffix, and to the longest public one (Route 53, split horizon).
     AllPrivateLongestPublic,
+    /// To the zones of the longest name that is a suffix: to every private one of that name, and to one public one (Cloud DNS, split
+    /// horizon).
+    LongestNamePrivateAndPublic,
 }
 
 /// The zones of one provider instance that `name` belongs to, in a stable order; none if it is outside every zone.
@@ -130,15 +133,24 @@ pub fn route_ranked<'a, R: Ord>(
     fitting.sort_by_cached_key(|zone| (std::cmp::Reverse(zone.name.label_count()), rank(zone), zone.key.clone()));
     match rule {
         ZoneRule::LongestSuffix => fitting.truncate(1),
-        ZoneRule::AllPrivateLongestPublic => {
-            let mut public_seen = false;
-            fitting.retain(|zone| match zone.visibility {
-                Visibility::Private => true,
-                Visibility::Public => !std::mem::replace(&mut public_seen, true),
-            });
+        ZoneRule::AllPrivateLongestPublic => first_public(&mut fitting),
+        ZoneRule::LongestNamePrivateAndPublic => {
+            let longest = fitting.first().map(|zone| &zone.name);
+            let shorter = fitting.iter().position(|zone| Some(&zone.name) != longest);
+            fitting.truncate(shorter.unwrap_or(fitting.len()));
+            first_public(&mut fitting);
         }
     }
     fitting
+}
+
+/// Leaves the private zones and the first public one.
+fn first_public(zones: &mut Vec<&Zone>) {
+    let mut public_seen = false;
+    zones.retain(|zone| match zone.visibility {
+        Visibility::Private => true,
+        Visibility::Public => !std::mem::replace(&mut public_seen, true),
+    });
 }
 
 #[cfg(test)]
@@ -221,5 +233,27 @@ mod tests {
             ids(ZoneRule::AllPrivateLongestPublic, &zones, "a.sub.example.com"),
             ["priv-b", "pub-long", "priv-a"]
         );
+    }
+
+    #[test]
+    fn the_longest_name_private_and_public() {
+        use Visibility::{Private, Public};
+        let zones = [
+            zone("pub", "example.com", Public),
+            zone("pub-twin", "example.com", Public),
+            zone("priv-a", "example.com", Private),
+            zone("priv-b", "example.com", Private),
+            zone("inner", "internal.example.com", Private),
+            zone("outer", "open.example.com", Public),
+        ];
+        for (name, expected) in [
+            ("www.example.com", &["priv-a", "priv-b", "pub"][..]),
+            ("db.internal.example.com", &["inner"]),
+            ("internal.example.com", &["inner"]),
+            ("www.open.example.com", &["outer"]),
+            ("example.org", &[]),
+        ] {
+            assert_eq!(ids(ZoneRule::LongestNamePrivateAndPublic, &zones, name), expected, "{name}");
+        }
     }
 }

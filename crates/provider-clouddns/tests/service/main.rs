@@ -11,5 +11,6 @@ mod late;
 mod live;
 mod requests;
 mod tokens;
+mod zones;
 
 use common::form;

@@ -6,6 +6,9 @@ use zonewright_sidebyside::shapes::{self, service};
 /// The zone of the objects.
 pub(crate) const ZONE: &str = "shop.test";
 
+/// A private zone within it.
+pub(crate) const INNER: &str = "internal.shop.test";
+
 const BALANCER: &str = "web-1.balancers.example.net";
 
 /// All that external-dns writes once. The first is the Service `three`, whose addresses are `addresses`.
@@ -26,6 +29,7 @@ pub(crate) fn settled(addresses: &[&str]) -> Vec<Value> {
         service("several", "one.shop.test,two.shop.test", &["192.0.2.7"], &[]),
         service("upper", "UPPER.shop.test", &["192.0.2.8"], &[]),
         service("below", "a.b.c.shop.test", &["192.0.2.9"], &[]),
+        service("inner", "db.internal.shop.test", &["10.0.0.5"], &[]),
         shapes::endpoints(
             ZONE,
             "texts",

@@ -5,7 +5,7 @@ use zonewright_fakes::clouddns::{Kind, RecordSet};
 use zonewright_sidebyside::cloud::{CloudDns, Programs, Which};
 use zonewright_sidebyside::swap::{self, Case, EITHER, Terms};
 
-use crate::objects::{self, ZONE};
+use crate::objects::{self, INNER, ZONE};
 
 const FLAGS: &[&str] = &[
     "--source=service",
@@ -69,11 +69,12 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// A service with its zones.
+/// A service with its zones, and a private one within them.
 #[derive(Debug)]
 struct Account {
     service: CloudDns,
     zones: Vec<String>,
+    inner: String,
     foreign: RecordSet,
 }
 
@@ -86,7 +87,8 @@ impl Account {
         for zone in &zones {
             service.fake().put(zone, foreign.clone());
         }
-        Self { service, zones, foreign }
+        let inner = service.add(INNER, Kind::Private);
+        Self { service, zones, inner, foreign }
     }
 }
 
@@ -99,10 +101,15 @@ impl swap::Account for Account {
 
     /// Every set but SOA and NS of the apex.
     fn sets(&self) -> Vec<String> {
-        let apex = format!("{ZONE}.");
-        let made = |set: &RecordSet| set.name == apex && matches!(set.kind.as_str(), "SOA" | "NS");
+        let apexes = [ZONE, INNER].map(|zone| format!("{zone}."));
+        let made = |set: &RecordSet| apexes.contains(&set.name) && matches!(set.kind.as_str(), "SOA" | "NS");
+        let made = &made;
         let sets = |zone| self.service.fake().sets(zone).into_iter().filter(move |set| !made(set));
-        self.zones.iter().flat_map(|zone| sets(zone).map(move |set| format!("{zone} {set:?}"))).collect()
+        self.zones
+            .iter()
+            .chain([&self.inner])
+            .flat_map(|zone| sets(zone).map(move |set| format!("{zone} {set:?}")))
+            .collect()
     }
 
     fn foreign(&self) -> usize {
@@ -120,6 +127,9 @@ impl swap::Account for Account {
             let left = sets.iter().filter(|set| set.name != apex && **set != self.foreign);
             wrong.extend(left.map(|set| format!("left without its object: {set:?}")));
         }
+        let left = self.service.fake().sets(&self.inner);
+        let left = left.iter().filter(|set| set.name != format!("{INNER}."));
+        wrong.extend(left.map(|set| format!("left without its object: {set:?}")));
         wrong
     }
 }

@@ -1,0 +1,25 @@
+//! Which zones of a project a name goes to.
+
+use crate::common::{PROJECT, provider};
+use zonewright_core::DnsName;
+use zonewright_core::provider::Provider as _;
+use zonewright_core::zone::route;
+use zonewright_fakes::clouddns::{CloudDns as Service, Kind};
+
+/// What is within a private zone is not published in a shorter public one.
+#[tokio::test]
+async fn a_name_goes_to_the_zones_of_the_longest_name() {
+    let service = Service::start();
+    service.add_zone(PROJECT, "shop", "example.com.", Kind::Public);
+    service.add_zone(PROJECT, "shop-inside", "example.com.", Kind::Private);
+    service.add_zone(PROJECT, "internal", "internal.example.com.", Kind::Private);
+    let provider = provider(&service, &[]);
+    let zones = provider.zones().await.unwrap();
+    let rule = provider.capability(None).zone_rule;
+    for (name, expected) in
+        [("db.internal.example.com", &["internal"][..]), ("www.example.com", &["shop", "shop-inside"])]
+    {
+        let routed = route(rule, &zones, &DnsName::parse(name).unwrap());
+        assert_eq!(routed.iter().map(|zone| zone.key.zone.as_str()).collect::<Vec<_>>(), expected, "{name}");
+    }
+}
