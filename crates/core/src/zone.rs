@@ -73,6 +73,8 @@ pub enum Visibility {
 pub struct Zone {
     /// The instance of the provider and the zone's id there.
     pub key: ZoneKey,
+    /// Another id by which people may know it, where the provider has two: its number at Cloud DNS. Only rules that choose zones read it.
+    pub other_id: Option<ZoneId>,
     /// The apex. The root for a provider that has no zones (webhook).
     pub name: DnsName,
     /// Who can resolve it.
@@ -88,6 +90,11 @@ impl Zone {
         name.is_within(&self.name) && self.filter.matches(name)
     }
 
+    /// Whether the provider calls it so.
+    pub fn has_id(&self, id: &str) -> bool {
+        self.key.zone.as_str() == id || self.other_id.as_ref().is_some_and(|other| other.as_str() == id)
+    }
+
     /// What people call it: its apex, or for a provider that has no zones the domains that it serves.
     pub fn title(&self) -> String {
         let domains = self.filter.domains();
@@ -98,6 +105,7 @@ impl Zone {
     pub fn new(instance: &InstanceId, id: &str, name: DnsName) -> Self {
         Self {
             key: ZoneKey { instance: instance.clone(), zone: ZoneId::from(id) },
+            other_id: None,
             name,
             visibility: Visibility::Public,
             filter: DomainFilter::default(),

@@ -83,11 +83,11 @@ impl ZoneRules {
         selected
     }
 
-    /// Whether an explicit rule takes the zone. The first rule with its name decides: with another id it is a definite no, whatever
+    /// Whether an explicit rule takes the zone. An id is either of those that the zone has. The first rule with its name decides: with another id it is a definite no, whatever
     /// stands behind it.
     fn names(&self, zone: &Zone) -> bool {
         let verdict = self.explicit.iter().find_map(|ZoneRuleText { name, id }| {
-            let fits = id.as_deref().is_none_or(|id| id == zone.key.zone.as_str());
+            let fits = id.as_deref().is_none_or(|id| zone.has_id(id));
             match name {
                 Some(name) if *name == zone.name => Some(fits),
                 Some(_) => None,
@@ -116,11 +116,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::zone::InstanceId;
+    use crate::zone::{InstanceId, ZoneId};
 
+    /// `NAME/ID`, or `NAME/ID=ITS-OTHER-ID`.
     fn zone(text: &str) -> Zone {
-        let (name, id) = text.split_once('/').unwrap();
-        Zone::new(&InstanceId::from("i"), id, DnsName::parse(name).unwrap())
+        let (name, ids) = text.split_once('/').unwrap();
+        let (id, other) = ids.split_once('=').map_or((ids, None), |(id, other)| (id, Some(ZoneId::from(other))));
+        Zone { other_id: other, ..Zone::new(&InstanceId::from("i"), id, DnsName::parse(name).unwrap()) }
     }
 
     fn shown(zones: &[Zone]) -> String {
@@ -151,6 +153,12 @@ mod tests {
             ("*/2", "a.com/1 a.com/2 b.com/3", "a.com/2", ""),
             ("/2", "a.com/1 a.com/2 b.com/3", "a.com/2", ""),
             ("*/2,*/3", "a.com/1 a.com/2 b.com/3", "a.com/2 b.com/3", ""),
+            // A zone that has two ids is named by either.
+            ("*/11", "a.com/x=11 a.com/y=12 b.com/11=9", "a.com/x b.com/11", ""),
+            ("*/y", "a.com/x=11 a.com/y=12", "a.com/y", ""),
+            ("a.com/12", "a.com/x=11 a.com/y=12", "a.com/y", ""),
+            ("a.com/y", "a.com/x=11 a.com/y=12", "a.com/y", ""),
+            ("a.com/1", "a.com/x=11 a.com/y=12", "", ""),
             // Two zones of one name: neither, unless a rule distinguishes them.
             ("", "a.com/1 a.com/2 b.com/3", "b.com/3", "a.com"),
             ("*", "a.com/1 a.com/2", "", "a.com"),

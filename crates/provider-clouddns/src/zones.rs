@@ -137,7 +137,8 @@ impl Zones {
             Some(_) => Visibility::Private,
         };
         let selected = self.selection.has(zone, &name, visibility);
-        selected.then(|| Zone { visibility, ..Zone::new(&self.instance, &zone.name, name) })
+        let number = Some(zone.id.as_str()).filter(|number| !number.is_empty()).map(ZoneId::from);
+        selected.then(|| Zone { visibility, other_id: number, ..Zone::new(&self.instance, &zone.name, name) })
     }
 }
 

@@ -266,7 +266,7 @@ mod clouddns {
         shown
     }
 
-    /// The rules choose the zone by name and id; host names of load balancers are CNAMEs, since there are no aliases; a clashing record
+    /// The rules choose the zone by its number, as for dns-controller; host names of load balancers are CNAMEs, since there are no aliases; a clashing record
     /// of another writer holds nothing up, and the API's names are there all the time.
     #[test]
     fn a_control_plane_comes_up_is_rolled_and_loses_a_node() {
@@ -279,7 +279,7 @@ mod clouddns {
         service.put(&zone, foreign.clone());
         plane.service("web", "LoadBalancer", &[(EXTERNAL, &format!("web.{ZONE}, legacy.{ZONE}"))]);
         plane.reached_at("services", "web", &["lb.cloud.test"]);
-        let daemon = line(&plane, &service).arg(format!("--zone={ZONE}/shop-zone,*")).start();
+        let daemon = line(&plane, &service).arg(format!("--zone=*/{zone},*")).start();
         let legacy = format!("legacy.{ZONE} A 3600 198.51.100.7");
         let web = format!("web.{ZONE} CNAME 60 lb.cloud.test.");
         life(&plane, |numbers| {
