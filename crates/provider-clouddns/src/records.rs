@@ -99,11 +99,15 @@ impl Records<'_> {
     /// It is not whole; [`ErrorKind::Conflict`] if the cursor is no longer known.
     pub(crate) async fn page(&self, cursor: Option<&Cursor>) -> Result<Listing> {
         let place = cursor.map(PagePosition::of).transpose()?;
+        if place.is_none() {
+            self.exact.begin(&self.zone.key.zone);
+        }
         let page = self.ask(None, place.as_ref()).await?;
         let sets = page.sets.into_iter().filter_map(|set| self.read(set)).collect();
         if let Some(next) = page.next {
             return Ok(Listing::Page { sets, next: next.cursor() });
         }
+        self.exact.end(&self.zone.key.zone);
         self.sizes.ended(&self.zone.key.zone, place.map_or(1, |place| place.number));
         Ok(Listing::Full { sets, token: None })
     }
@@ -184,7 +188,57 @@ impl Records<'_> {
 
 #[cfg(test)]
 mod tests {
+    use zonewright_core::catalog::{FlagValue, ProviderConfig, Settings};
+    use zonewright_core::shared::Shared;
+    use zonewright_core::zone::InstanceId;
+    use zonewright_fakes::clouddns::{CloudDns as Fake, Kind, RecordSet as Theirs, TOKEN};
+
     use super::*;
+    use crate::CloudDns;
+
+    /// Reads a zone to its end; how many sets, and on how many pages.
+    async fn list(records: Records<'_>) -> (usize, usize) {
+        let (mut count, mut pages, mut cursor) = (0, 1, None);
+        loop {
+            match records.page(cursor.as_ref()).await.unwrap() {
+                Listing::Page { sets, next } => {
+                    (count, pages, cursor) = (count + sets.len(), pages + 1, Some(next));
+                }
+                Listing::Full { sets, .. } => return (count + sets.len(), pages),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn how_sets_were_spelled_that_are_gone_is_forgotten() {
+        let fake = Fake::start();
+        fake.set_page(30);
+        let id = fake.add_zone("shop", "shop-zone", "example.org.", Kind::Public);
+        let mut settings = Settings::default();
+        settings.set("google-project", FlagValue::Text("shop".to_owned()), true);
+        settings.set("google-api-qps", FlagValue::Int(0), true);
+        let secrets = [("accessToken", TOKEN.to_owned()), ("endpoint", fake.url())];
+        let credentials = secrets.map(|(name, value)| (name.to_owned(), value.into())).into_iter().collect();
+        let config =
+            ProviderConfig { instance: InstanceId::from("google"), settings, credentials, shared: Shared::default() };
+        let provider = CloudDns::with_variables(&config, &|_| None).unwrap();
+        let zone = provider.zones.list().await.unwrap().pop().unwrap();
+        let records = provider.records_of(&zone);
+        assert_eq!(list(records).await, (2, 1));
+        // The name servers of the zone, where they are in another order than ours.
+        let own = provider.exact.size();
+        let put = |n: usize| {
+            let addresses = ["192.0.2.2", "192.0.2.1"];
+            fake.put(&id, Theirs::new(&format!("n{n}.example.org."), "A", 300, &addresses));
+        };
+        (0..100).for_each(put);
+        assert_eq!((list(records).await, provider.exact.size()), ((102, 4), own + 100));
+        for n in 10..100 {
+            fake.remove(&id, &format!("n{n}.example.org."), "A");
+        }
+        assert_eq!((list(records).await, provider.exact.size()), ((12, 1), own + 10));
+    }
 
     #[test]
     fn a_cursor_is_read_as_it_was_written() {
