@@ -76,6 +76,8 @@ pub(crate) enum SubjectPlace {
 #[derive(Debug, Clone)]
 pub(crate) struct Impersonation {
     pub(crate) url: String,
+    /// The accounts between, each of which may act for the next one.
+    pub(crate) delegates: Vec<String>,
     /// In seconds.
     pub(crate) lifetime: u64,
 }
@@ -157,7 +159,7 @@ fn impersonation(fields: &Fields) -> Result<Option<Impersonation>, String> {
             .filter(|seconds| (600..=LONGEST).contains(seconds))
             .ok_or_else(|| format!("its token_lifetime_seconds is not understood; expected 600 to {LONGEST}"))?,
     };
-    Ok(Some(Impersonation { url, lifetime }))
+    Ok(Some(Impersonation { url, delegates: fields.texts("delegates")?, lifetime }))
 }
 
 struct Fields(Map<String, Value>);
@@ -176,6 +178,17 @@ impl Fields {
             Some(Value::Object(fields)) => Ok(Self(fields.clone())),
             _ => Err(format!("it has no {name}")),
         }
+    }
+
+    /// A list of texts; an empty one where it is not there.
+    fn texts(&self, name: &str) -> Result<Vec<String>, String> {
+        let texts: Option<Vec<_>> = match self.0.get(name) {
+            None | Some(Value::Null) => Some(Vec::new()),
+            Some(value) => {
+                value.as_array().and_then(|texts| texts.iter().map(|text| text.as_str().map(str::to_owned)).collect())
+            }
+        };
+        texts.ok_or_else(|| format!("its {name} are not understood; expected a list of texts"))
     }
 
     fn pairs(&self, name: &str) -> Result<Vec<(String, String)>, String> {

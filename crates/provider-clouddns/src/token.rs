@@ -113,8 +113,11 @@ async fn subject(way: &TokenWay, subject: &TokenSubject) -> Result<SecretString>
 
 /// A token of the service account in whose place requests are made.
 async fn impersonate(way: &TokenWay, impersonation: &Impersonation, token: &AccessToken) -> Result<AccessToken> {
-    let Impersonation { url, lifetime } = impersonation;
-    let body = json!({ "scope": [SCOPE], "lifetime": format!("{lifetime}s") });
+    let Impersonation { url, delegates, lifetime } = impersonation;
+    let mut body = json!({ "scope": [SCOPE], "lifetime": format!("{lifetime}s") });
+    if !delegates.is_empty() {
+        body["delegates"] = json!(delegates);
+    }
     let bearer = format!("Bearer {}", token.secret.expose_secret());
     let made = way.post(url, |request| request.json(&body).header(header::AUTHORIZATION, &bearer)).await?;
     // The answer states a time of day; what was asked for is as long as it is good.

@@ -53,7 +53,8 @@ pub(super) struct Access {
     /// Audience and token of identities that are exchanged.
     federated: BTreeSet<[String; 2]>,
     /// Service accounts that exchanged identities may act as.
-    impersonated: BTreeSet<String>,
+    /// With the accounts that have to stand between.
+    impersonated: BTreeMap<String, Vec<String>>,
     minted: usize,
 }
 
@@ -65,7 +66,7 @@ impl Default for Access {
             users: BTreeSet::new(),
             machine: None,
             federated: BTreeSet::new(),
-            impersonated: BTreeSet::new(),
+            impersonated: BTreeMap::new(),
             minted: 0,
         }
     }
@@ -109,8 +110,8 @@ impl Access {
         self.federated.insert([audience, token].map(str::to_owned));
     }
 
-    pub(super) fn allow_impersonation(&mut self, email: &str) {
-        self.impersonated.insert(email.to_owned());
+    pub(super) fn allow_impersonation(&mut self, email: &str, delegates: &[&str]) {
+        self.impersonated.insert(email.to_owned(), delegates.iter().map(|name| (*name).to_owned()).collect());
     }
 
     /// The caller of a request on zones.
@@ -247,7 +248,10 @@ impl Access {
         if let Err(refusal) = self.caller(request) {
             return json_reply(refusal.status, &refusal.body());
         }
-        if !self.impersonated.contains(account) {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let delegates: Vec<&str> =
+            body["delegates"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        if self.impersonated.get(account).is_none_or(|between| *between != delegates) {
             let why = "Permission 'iam.serviceAccounts.getAccessToken' denied on resource (or it may not exist).";
             return json_reply(
                 403,

@@ -116,7 +116,12 @@ impl CloudDns {
 
     /// A service account that callers may act as.
     pub fn allow_impersonation(&self, email: &str) {
-        self.service().access.allow_impersonation(email);
+        self.allow_delegation(email, &[]);
+    }
+
+    /// A service account that callers may act as by way of these others, and not without them.
+    pub fn allow_delegation(&self, email: &str, delegates: &[&str]) {
+        self.service().access.allow_impersonation(email, delegates);
     }
 
     /// Adds a zone with its SOA and NS records; its id. `dns_name` has the final dot.

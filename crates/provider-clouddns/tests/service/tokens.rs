@@ -170,3 +170,26 @@ async fn and_a_service_account_is_taken_on() {
     site.service.allow_impersonation(EMAIL);
     serves(&provider).await;
 }
+
+/// The accounts between are named as the file names them.
+#[tokio::test]
+async fn a_service_account_is_taken_on_by_way_of_others() {
+    const BETWEEN: &str = "projects/-/serviceAccounts/between@shop.iam.gserviceaccount.com";
+    let site = Site::new();
+    site.service.allow_service_account("ci@shop.iam.gserviceaccount.com", PUBLIC);
+    site.service.allow_delegation(EMAIL, &[BETWEEN]);
+    let impersonated = |delegates: Value| {
+        let url = site.service.url();
+        json!({
+            "type": "impersonated_service_account",
+            "service_account_impersonation_url": format!("{url}/v1/projects/-/serviceAccounts/{EMAIL}:generateAccessToken"),
+            "source_credentials": site.account("ci@shop.iam.gserviceaccount.com"),
+            "delegates": delegates,
+        })
+    };
+    serves(&site.provider(Some(&site.credentials(&impersonated(json!([BETWEEN])))))).await;
+    let provider = site.provider(Some(&site.credentials(&impersonated(json!([])))));
+    refused(&provider, &["iam.serviceAccounts.getAccessToken"]).await;
+    let provider = site.provider(Some(&site.credentials(&impersonated(json!("one")))));
+    refused(&provider, &["delegates", "expected a list of texts"]).await;
+}
