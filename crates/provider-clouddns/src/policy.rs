@@ -71,7 +71,8 @@ pub(crate) fn read(rtype: RecordType, policy: &Map<String, Value>) -> RecordData
     }
 }
 
-/// One item. What it has besides its choice and its values counts as a value: then it equals no item that is wanted.
+/// One item. What it has besides its choice and its values counts as a value: then it equals no item that is wanted. The service's own
+/// signatures do not.
 fn item(rtype: RecordType, kind: Kind, value: &Value) -> Option<Item> {
     let fields = value.as_object()?;
     let routing = match (kind, fields.get(kind.chosen_by())) {
@@ -85,7 +86,7 @@ fn item(rtype: RecordType, kind: Kind, value: &Value) -> Option<Item> {
         }
         Some(_) => return None,
     };
-    let known = ["kind", "rrdatas", kind.chosen_by()];
+    let known = ["kind", "rrdatas", "signatureRrdatas", kind.chosen_by()];
     let further: Map<String, Value> = fields
         .iter()
         .filter(|(key, value)| !known.contains(&key.as_str()) && !is_nothing(Some(value)))

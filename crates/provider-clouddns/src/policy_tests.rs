@@ -31,6 +31,15 @@ fn items_are_read() {
     assert_eq!(keys(WEIGHTS), ["weighted:0 2", "weighted:10 2"], "half a weight is no weight of ours");
 }
 
+/// In a signed zone the service adds its signatures to each item, also to ours.
+#[test]
+fn signatures_of_an_item_are_none_of_its_values() {
+    let signed = r#"{"wrr":{"items":[{"weight":10,"rrdatas":["192.0.2.1"],"signatureRrdatas":["A 8 3 300 sig"]}]}}"#;
+    let plain = r#"{"wrr":{"items":[{"weight":10,"rrdatas":["192.0.2.1"]}]}}"#;
+    assert_eq!(items(signed), items(plain));
+    assert!(!is_same(&policy(signed), &policy(plain)), "a deletion states them");
+}
+
 #[test]
 fn what_is_not_understood_is_one_value() {
     for text in [
