@@ -40,8 +40,8 @@ impl Local {
     /// Reads the zone files, binds the sockets and answers from then on. Runs on the tokio runtime of the caller.
     ///
     /// # Errors
-    /// If the folder cannot be read or the address is not free. A broken zone file is no error here: its zone is not
-    /// served, and reading it through the provider names file and line.
+    /// If the folder cannot be read or the address is not free. A zone file that is broken or cannot be read is no error
+    /// here: its zone is not served, and reading it through the provider names the file, and the line.
     pub async fn start(config: LocalConfig) -> Result<Arc<Self>> {
         let state = Arc::new(State::open(&config)?);
         let (udp, tcp) = bind(config.listen).await?;

@@ -1,8 +1,9 @@
 //! The zones behind one lock, shared by the provider and the server, with their files and counters.
 //!
 //! In: groups, foreign sets, questions. Out: outcomes and views. What must hold: a change is in force only after its file
-//! was written; a zone whose file is broken is neither served nor overwritten; a file that another program wrote is read
-//! before the zone is changed through the provider, and is left alone while it is being written.
+//! was written; a zone whose file is broken is neither served nor overwritten; a file that cannot be read is not overwritten, and
+//! keeps no other zone from being served; a file that another program wrote is read before the zone is changed through the
+//! provider, and is left alone while it is being written.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -97,7 +98,7 @@ impl State {
         Ok(state)
     }
 
-    /// Adds a zone: as its file has it, else a new one.
+    /// Adds a zone: as its file has it, else a new one. A file that cannot be read costs no other zone anything; it is tried again.
     fn add(&self, apex: &DnsName) -> Result<()> {
         let mut zones = self.write();
         if zones.0.contains_key(apex) {
@@ -105,10 +106,15 @@ impl State {
         }
         let mut slot = Slot { table: Ok(self.fresh(apex)), file: Known::default() };
         if let Some(folder) = &self.folder {
-            match (folder.read(apex)?, &slot.table) {
-                (Some((text, stamp)), _) => self.take_in(apex, &mut slot, folder, &text, stamp),
-                (None, Ok(table)) => self.save(table, &mut slot.file)?,
-                (None, Err(_)) => {}
+            match (folder.read(apex), &slot.table) {
+                (Ok(Some((text, stamp))), _) => self.take_in(apex, &mut slot, folder, &text, stamp),
+                (Ok(None), Ok(table)) => self.save(table, &mut slot.file)?,
+                (Ok(None), Err(_)) => {}
+                (Err(error), _) => {
+                    let problem = error.chain();
+                    tracing::error!(zone = %apex, %problem, "zone file cannot be read; the zone is not served");
+                    slot.table = Err(problem);
+                }
             }
         }
         zones.0.insert(apex.clone(), slot);

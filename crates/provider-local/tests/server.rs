@@ -124,6 +124,28 @@ async fn a_broken_file_stops_only_its_own_zone_and_is_not_overwritten() {
     assert_eq!(local.dump(&name("bad.test")).unwrap().len(), 2, "a repaired file is taken up without a restart");
 }
 
+#[tokio::test]
+async fn a_file_that_cannot_be_read_at_the_start_stops_only_its_own_zone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (latin, folder) = (dir.path().join("latin.test.zone"), dir.path().join("folder.test.zone"));
+    let text = b"$TTL 60\n@ IN NS localhost.\nwww IN A 192.0.2.30 ; m\xfcde\n";
+    fs::write(&latin, text).unwrap();
+    age(&latin);
+    fs::create_dir(&folder).unwrap();
+    let local = start(dir.path(), &["latin.test", "example.test"]).await;
+    assert!(matches!(apply(&local, address("www.example.test", "192.0.2.1")).await, Outcome::Applied));
+    for (apex, part) in [("latin.test", "latin.test.zone: not UTF-8"), ("folder.test", "folder.test.zone")] {
+        let error = local.records(&zone(&local, apex), Read::All).await.unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+        let lost = address(&format!("x.{apex}"), "192.0.2.1");
+        let outcome = local.apply(&zone(&local, apex), &[create(lost)]).await.remove(0);
+        assert!(matches!(outcome, Outcome::NotSent(_)), "{outcome:?}");
+    }
+    assert_eq!(fs::read(&latin).unwrap(), text);
+    edit(&latin, &String::from_utf8_lossy(text));
+    assert_eq!(local.dump(&name("latin.test")).unwrap().len(), 2, "it is taken up without a restart");
+}
+
 /// A person's editor or script may empty a file before it writes it, or end in between.
 #[tokio::test]
 async fn a_file_that_is_not_whole_is_not_overwritten() {
