@@ -16,6 +16,7 @@ use super::Server;
 use super::ask::{Bundle, Posted, bundles};
 use super::horizon::{Standing, ZoneNames};
 use super::place::{Objection, Places};
+use super::unstated::{self, as_it_stands};
 use crate::refusal::{Refusal, Refusals};
 
 const OPERATION: &str = "apply changes";
@@ -80,9 +81,32 @@ impl Server {
         let (places, groups): (Vec<usize>, Vec<Group>) = sent.into_iter().unzip();
         if !groups.is_empty() {
             groups.iter().flat_map(Group::changes).for_each(|change| info!(zone = %zone.name, "{change}"));
-            let mut given = self.provider.apply(zone, &groups).await.into_iter();
+            let mut given = self.send(zone, &groups).await.into_iter();
             let lost = || Outcome::Unknown(Error::new(ErrorKind::Protocol, OPERATION, "no outcome is known"));
             outcomes.extend(places.into_iter().map(|at| (at, given.next().unwrap_or_else(lost))));
+        }
+        outcomes
+    }
+
+    /// Sends groups. An old side without a TTL is sent with the provider's own; those that are refused so are read, and sent once
+    /// more with the TTLs that stand.
+    async fn send(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        let mut outcomes = self.provider.apply(zone, groups).await;
+        let is_conflict =
+            |outcome: &Outcome| matches!(outcome, Outcome::Refused { error, .. } if error.kind == ErrorKind::Conflict);
+        let refused = || groups.iter().zip(&outcomes).enumerate().filter(|(_, (_, outcome))| is_conflict(outcome));
+        let names: BTreeSet<DnsName> = refused().flat_map(|(_, (group, _))| unstated::names(group)).collect();
+        if names.is_empty() {
+            return outcomes;
+        }
+        let Ok(standing) = self.sets_at(zone, &names).await else { return outcomes };
+        let timed = refused().map(|(at, (group, _))| (at, as_it_stands(group.clone(), Some(&standing))));
+        let (places, again): (Vec<usize>, Vec<Group>) =
+            timed.filter(|(at, timed)| groups.get(*at).is_some_and(|group| group != timed)).unzip();
+        if !again.is_empty() {
+            for (at, outcome) in places.into_iter().zip(self.provider.apply(zone, &again).await) {
+                outcomes[at] = outcome;
+            }
         }
         outcomes
     }
@@ -103,7 +127,7 @@ impl Server {
         let (mut fit, mut not) = (Vec::new(), Vec::new());
         for (at, group) in sent {
             match group.preconditions().iter().find_map(|condition| unmet(condition, &standing)) {
-                None => fit.push((at, group)),
+                None => fit.push((at, as_it_stands(group, Some(&standing)))),
                 Some(why) => not.push((at, Outcome::refused(Error::new(ErrorKind::Conflict, OPERATION, why)))),
             }
         }

@@ -24,6 +24,7 @@ mod http;
 mod pace;
 mod place;
 mod scope;
+mod unstated;
 mod write;
 
 use std::sync::{Arc, Mutex, PoisonError};

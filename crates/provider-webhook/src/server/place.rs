@@ -20,12 +20,13 @@ use zonewright_core::lower::{Lowered, lower};
 use zonewright_core::options::OptionReader;
 use zonewright_core::record::SetId;
 use zonewright_core::zone::{ZoneId, ZoneRule, route};
-use zonewright_core::{DnsName, ErrorKind, RData, RecordData, RecordKey, RecordSet, RecordType, Ttl, Zone};
+use zonewright_core::{DnsName, ErrorKind, RData, RecordData, RecordKey, RecordSet, RecordType, Zone};
 
 use super::ask::{Ask, Bundle};
 use super::form::Form;
 use super::horizon::{Standing, ZoneNames, settled};
 use super::scope::ServedNames;
+use super::unstated::as_it_stands;
 use crate::convert::{decode, ttl};
 use crate::wire;
 
@@ -124,7 +125,8 @@ impl<'a> Places<'a> {
             }
             if !steps.is_empty() {
                 let empty = Group { name: name.clone(), steps, stored: vec![], requires: vec![], objects: vec![] };
-                groups.push(in_order((place, empty)));
+                let sets = read.get(&place).and_then(|read| read.as_ref().ok());
+                groups.push((place, as_it_stands(in_order(empty), sets)));
             }
         }
         Ok(groups)
@@ -295,19 +297,19 @@ fn twice(key: &RecordKey) -> Objection {
 }
 
 /// Deletes go before creates: servers that work through a message in order need the room.
-fn in_order((place, mut group): (usize, Group)) -> (usize, Group) {
+fn in_order(mut group: Group) -> Group {
     let rank = |step: &Step| match step.change {
         Change::Delete { .. } => 0,
         Change::Update { .. } => 1,
         Change::Create { .. } => 2,
     };
     group.steps.sort_by_key(rank);
-    (place, group)
+    group
 }
 
 /// The old side: what the caller takes to be there.
 fn standing(endpoint: &wire::Endpoint, options: &OptionReader) -> Result<RecordSet, Objection> {
-    let set = decode(endpoint, Some(Ttl::ZERO)).map_err(|problem| invalid(problem.to_string()))?;
+    let set = decode(endpoint, None).map_err(|problem| invalid(problem.to_string()))?;
     if endpoint.targets.is_empty() {
         return Err(invalid(format!("{}: the old targets are not stated; expected what stands there", set.key)));
     }

@@ -1,5 +1,6 @@
 //! Requests to groups: what is sent to which zone, and what is refused with which words.
 
+use zonewright_core::Ttl;
 use zonewright_core::capability::{RoutingKind, RoutingSupport, TargetCount, TtlRange};
 use zonewright_core::options::{OptionKind, OptionSpec, OptionTable};
 use zonewright_core::record::{AliasTarget, Routing};

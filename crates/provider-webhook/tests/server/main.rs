@@ -9,6 +9,7 @@ mod changes;
 mod conformance;
 mod forms;
 mod horizon;
+mod route53;
 mod site;
 mod surface;
 mod waits;
