@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonewright_core::change::Outcome;
 use zonewright_core::claim::Ownership;
-use zonewright_core::registry::ClaimStore as _;
+use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, OwnershipChange};
 use zonewright_fakes::dynamodb::{DynamoDb, Fault};
 use zonewright_registry_dynamodb::DynamoRegistry;
 
@@ -194,4 +194,27 @@ async fn an_owner_that_leaves_takes_its_rows_along() {
     // Once more: a row that is gone already is no obstacle.
     let again = registry.prepare(&zones.zone("z"), ready).await;
     assert!(again.iter().all(Result::is_ok), "{again:?}");
+}
+
+/// A hosted zone that was deleted and made anew has another id. The former one may be another process's to serve.
+#[tokio::test]
+async fn a_row_that_names_a_zone_that_is_gone_stays_and_its_record_is_ours_once_it_is_adopted() {
+    let service = service();
+    in_zones(&service, "www.example#A#", "me", "former");
+    in_zones(&service, "new.example#A#", "me", "former");
+    let registry = loaded(&service, "me").await;
+    let mut zones = Zones::new(&["z"]);
+    zones.put("z", set(WWW));
+    assert_eq!(zones.whose(&registry, "z", WWW), Ownership::Unclaimed);
+    assert!(registry.leftovers(&zones.zone("z"), &zones).is_empty());
+    let take = OwnershipChange::Take(Some(RESOURCE.into()));
+    let group = registry.assign(&zones.zone("z"), &set(WWW), &take, &zones).unwrap().unwrap();
+    zones.hand_over(&registry, "z", group).await.unwrap();
+    assert!(zones.is_ours(&registry, "z", WWW));
+    // What stands nowhere comes without that.
+    let new = "new.example A 192.0.2.5";
+    zones.carry(&registry, "z", create(new)).await.unwrap();
+    assert!(zones.is_ours(&registry, "z", new));
+    let line = |name: &str| format!("{name}.example#A# me resource={RESOURCE} zonewright-zones=former z");
+    assert_eq!(shown(&service), [line("new"), line("www")]);
 }
