@@ -53,10 +53,15 @@ impl Shop {
         line.arg(format!("--manifests={}", text(self.folder.path())))
     }
 
-    /// The daemon with the table.
+    /// The daemon with the table, which it reads each time.
     fn line(&self) -> CommandLine {
         self.with_txt()
-            .args(&["--registry=dynamodb", "--dynamodb-region=eu-test-1", "--aws-api-retries=2"])
+            .args(&[
+                "--registry=dynamodb",
+                "--dynamodb-region=eu-test-1",
+                "--aws-api-retries=2",
+                "--txt-cache-interval=1ms",
+            ])
             .arg(format!("--dynamodb-table={TABLE}"))
             .env("AWS_ENDPOINT_URL_DYNAMODB", &self.table.url())
             .env("AWS_ACCESS_KEY_ID", "id")

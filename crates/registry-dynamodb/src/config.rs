@@ -26,7 +26,8 @@ pub struct DynamoConfig {
     pub external_id: Option<String>,
     /// `--aws-api-retries`: how often a throttled call is made in all, at least once.
     pub attempts: u32,
-    /// `--txt-cache-interval`: how long rows that were read are taken as they were; zero reads them each time.
+    /// How long rows that were read are taken as they were (`--txt-cache-interval`, or ten seconds where that is 0); zero reads them
+    /// each time.
     pub cache: Duration,
 }
 
