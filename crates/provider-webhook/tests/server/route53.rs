@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use zonewright_core::catalog::ProviderConfig;
-use zonewright_core::catalog::{FlagKind, FlagValue, Settings};
+use zonewright_core::catalog::{FlagKind, FlagValue, ProviderConfig, Settings};
 use zonewright_core::options::OptionTable;
 use zonewright_core::shared::Shared;
 use zonewright_core::zone::InstanceId;
