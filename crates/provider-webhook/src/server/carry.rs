@@ -105,7 +105,9 @@ impl Server {
             timed.filter(|(at, timed)| groups.get(*at).is_some_and(|group| group != timed)).unzip();
         if !again.is_empty() {
             for (at, outcome) in places.into_iter().zip(self.provider.apply(zone, &again).await) {
-                outcomes[at] = outcome;
+                if let Some(refused) = outcomes.get_mut(at) {
+                    *refused = outcome;
+                }
             }
         }
         outcomes
