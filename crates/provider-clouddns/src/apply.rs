@@ -2,17 +2,15 @@
 //!
 //! In: groups of one call. Out: one request with what goes and what comes, and what became of each group. What must hold: what goes is
 //! named with exactly what was read; the service carries a change out as a whole or not at all, and refuses one whose deletions do
-//! not stand so, or whose additions stand already. What groups require besides was read by the caller, and nothing is sent long after
-//! that.
+//! not stand so, or whose additions stand already.
 //!
 //! <https://cloud.google.com/dns/docs/reference/rest/v1/changes/create>
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use zonewright_core::change::{Blame, Change, Group, Outcome};
 use zonewright_core::{Error, ErrorKind, RecordKey, Zone};
-use zonewright_http::{Delivery, Failure, Method, Repeat, Request, Share};
+use zonewright_http::{Delivery, Failure, Method, Repeat, Request};
 
 use crate::adjust;
 use crate::client::Service;
@@ -22,10 +20,6 @@ use crate::operation::APPLY;
 use crate::served::Served;
 use crate::wire::{self, Changes, Quota};
 
-/// How long a call that rests on a reading may take to be sent, repetitions and waits for a turn included: the service compares what
-/// changes, and nothing that is required besides. What has to wait for longer goes back unsent, and is read again.
-const READ_HOLDS: Duration = Duration::from_secs(3);
-
 /// What one request carries, and whose each part is.
 #[derive(Debug, Default)]
 struct Call {
@@ -33,13 +27,10 @@ struct Call {
     /// Positions of groups, one for each addition and deletion.
     added_by: Vec<usize>,
     deleted_by: Vec<usize>,
-    /// Whether a group requires something that it does not change.
-    rests_on_reading: bool,
 }
 
 impl Call {
-    fn add(&mut self, at: usize, group: &Group, changes: Changes) {
-        self.rests_on_reading |= !group.requires.is_empty();
+    fn add(&mut self, at: usize, changes: Changes) {
         self.added_by.extend(changes.additions.iter().map(|_| at));
         self.deleted_by.extend(changes.deletions.iter().map(|_| at));
         self.changes.additions.extend(changes.additions);
@@ -89,7 +80,7 @@ pub(crate) async fn apply(
         match changes(zone, group, quota, exact) {
             Ok(changes) => {
                 written.extend(group.changes().map(Change::key));
-                call.add(at, group, changes);
+                call.add(at, changes);
             }
             Err(why) => {
                 let text = format!("{}: {why}", group.name);
@@ -99,7 +90,7 @@ pub(crate) async fn apply(
     }
     let sent = call.groups();
     if !sent.is_empty() {
-        let made = send(service, zone, &call).await.map(|change| served.accepted(&zone.key.zone, change));
+        let made = send(service, zone, &call.changes).await.map(|change| served.accepted(&zone.key.zone, change));
         for at in &sent {
             let Some(outcome) = outcomes.get_mut(*at) else { continue };
             *outcome = Some(match &made {
@@ -135,13 +126,10 @@ fn changes(zone: &Zone, group: &Group, quota: Quota, exact: &Exact) -> Result<Ch
     Ok(changes)
 }
 
-/// Sends one change. It is not repeated where it may have been carried out, nor sent long after what it rests on was read.
-async fn send(service: &Service, zone: &Zone, call: &Call) -> Result<wire::Change, Failure> {
+/// Sends one change. It is not repeated where it may have been carried out.
+async fn send(service: &Service, zone: &Zone, changes: &Changes) -> Result<wire::Change, Failure> {
     let request = Request::new(Method::POST, "/projects/{project}/managedZones/{zone}/changes");
-    let mut request = request.set("zone", &zone.key.zone).json(&call.changes).repeat(Repeat::IfNotCarriedOut);
-    if call.rests_on_reading {
-        request = request.share(Share::Next).within(READ_HOLDS);
-    }
+    let request = request.set("zone", &zone.key.zone).json(changes).repeat(Repeat::IfNotCarriedOut);
     service.ask(APPLY, request).await
 }
 

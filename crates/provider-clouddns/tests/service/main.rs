@@ -7,7 +7,6 @@ mod common;
 #[path = "../../examples/live_clouddns/suite.rs"]
 mod suite;
 
-mod late;
 mod live;
 mod requests;
 mod tokens;
