@@ -224,19 +224,23 @@ impl Reconciler {
         self.conclude(record, &withdrawal, Some(&present.mark))
     }
 
-    /// Tells of zones in which records may still stand: the seed that takes the object over does not know of them.
+    /// Tells of zones in which records may still stand: the seed that takes the object over does not know of them. The one in which it
+    /// will publish is none of them.
     fn tell_of_former_zones(&self, record: &DnsRecord) {
         let marked = SentChanges::of_any(record);
-        let former: Vec<&str> =
-            marked.zones().iter().map(String::as_str).filter(|zone| Some(*zone) != record.known_zone()).collect();
-        if marked.zones().len() > 1 {
-            let (name, rtype, zones) = (&record.spec.name, &record.spec.record_type, former.join(", "));
-            let text = format!(
-                "{name} {rtype} may still stand in zone {zones}, from which it was to be taken; the seed that this DNSRecord is \
-                 moved to does not know of that: remove it there by hand"
-            );
-            self.reporter.report(&Note::warning(&convert::object(record), "RecordLeftBehind", text));
+        let next = record.stated_zone().or_else(|| record.known_zone());
+        let is_next = |zone: &str| next.is_some_and(|next| zone::is_same_text(&record.spec.provider, zone, next));
+        let former: Vec<&str> = marked.zones().iter().map(String::as_str).filter(|zone| !is_next(zone)).collect();
+        // Of a single zone that nothing else speaks of, nobody knows that it is not the one.
+        if former.is_empty() || (next.is_none() && marked.zones().len() < 2) {
+            return;
         }
+        let (name, rtype, zones) = (&record.spec.name, &record.spec.record_type, former.join(", "));
+        let text = format!(
+            "{name} {rtype} may still stand in zone {zones}, from which it was to be taken; the seed that this DNSRecord is moved to \
+             does not know of that: remove it there by hand"
+        );
+        self.reporter.report(&Note::warning(&convert::object(record), "RecordLeftBehind", text));
     }
 
     /// The DNSRecord that has the name in a zone that is there, if it is another one and no registry says whose it is.

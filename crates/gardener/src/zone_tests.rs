@@ -177,3 +177,29 @@ async fn a_list_serves_many_and_a_fresh_one_is_made_where_it_has_no_zone() {
     assert_eq!(find("a.late.org", Search::Trusting).await.unwrap(), "late.org");
     assert_eq!(script.lists(), 3);
 }
+
+#[test]
+fn texts_may_name_one_zone() {
+    let id = "/subscriptions/s1/resourcegroups/rg/providers/microsoft.network/dnszones/shop.test";
+    for (provider, one, other, expected) in [
+        ("aws-route53", "Z1", "Z1", true),
+        ("aws-route53", "/hostedzone/Z1", "Z1", true),
+        ("aws-route53", "Z1", "Z2", false),
+        ("google-clouddns", "project/zone", "project/zone", true),
+        ("google-clouddns", "project/zone", "zone", true),
+        ("google-clouddns", "project/zone", "other/zone", false),
+        ("google-clouddns", "project/zone", "project/other", false),
+        ("azure-dns", id, "RG/shop.test", true),
+        ("azure-dns", id, "shop.test", true),
+        ("azure-dns", id, "other/shop.test", false),
+        ("azure-dns", id, "rg/other.test", false),
+        ("azure-private-dns", "rg/shop.test", "RG/Shop.test", true),
+        ("rfc2136", "Shop.test.", "shop.test", true),
+        ("rfc2136", "a.shop.test", "shop.test", false),
+        ("unknown", "Z1", "Z1", true),
+        ("unknown", "Z1", "z1", false),
+    ] {
+        assert_eq!(is_same_text(provider, one, other), expected, "{provider}: {one} and {other}");
+        assert_eq!(is_same_text(provider, other, one), expected, "{provider}: {other} and {one}");
+    }
+}

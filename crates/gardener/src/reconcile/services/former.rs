@@ -80,6 +80,13 @@ async fn an_object_that_leaves_the_seed_says_what_it_leaves_behind() {
         site.seed.asks("b", "migrate", &json!({}));
         until("migrated", || site.seed.says("b") == "Migrate Succeeded").await;
         assert!(!site.reported("b RecordLeftBehind"));
+        // The zone that the spec names is where the other seed publishes.
+        site.create("dns", "c", "third A 192.0.2.1");
+        until("created", || site.seed.is_done("c")).await;
+        site.seed.asks("c", "migrate", &json!({ "zone": site.aws().1 }));
+        until("migrated", || site.seed.says("c") == "Migrate Succeeded").await;
+        let last = messages().last().cloned().unwrap();
+        assert!(last.starts_with(&format!("third.shop.test A may still stand in zone {there}, from")), "{last}");
     })
     .await;
 }
