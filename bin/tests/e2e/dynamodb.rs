@@ -53,15 +53,10 @@ impl Shop {
         line.arg(format!("--manifests={}", text(self.folder.path())))
     }
 
-    /// The daemon with the table, which it reads each time.
+    /// The daemon with the table.
     fn line(&self) -> CommandLine {
         self.with_txt()
-            .args(&[
-                "--registry=dynamodb",
-                "--dynamodb-region=eu-test-1",
-                "--aws-api-retries=2",
-                "--txt-cache-interval=1ms",
-            ])
+            .args(&["--registry=dynamodb", "--dynamodb-region=eu-test-1", "--aws-api-retries=2"])
             .arg(format!("--dynamodb-table={TABLE}"))
             .env("AWS_ENDPOINT_URL_DYNAMODB", &self.table.url())
             .env("AWS_ACCESS_KEY_ID", "id")

@@ -196,19 +196,23 @@ impl InstanceSnapshot {
 
     /// Our records that are selected, each with its claim; where it is asked for, also those that others claim, too.
     fn ours(&self, disputed: bool) -> Vec<(&Zone, RecordSet, Option<Claim>)> {
-        let registry = &self.instance.registry;
-        let claim_of_ours = |zone: &Zone, set: &RecordSet| {
-            registry.claims(zone, &set.key, self).into_iter().find(|claim| Some(&claim.owner) == registry.owner())
-        };
         let ours = self.records().into_iter().filter_map(|(zone, set, ownership)| match ownership {
             Ownership::Ours(claim) => Some((zone, set, claim)),
-            Ownership::Disputed(_) if disputed => claim_of_ours(zone, &set).map(|claim| (zone, set, Some(claim))),
+            Ownership::Disputed(_) if disputed => {
+                self.claim_of_ours(zone, &set.key).map(|claim| (zone, set, Some(claim)))
+            }
             _ => None,
         });
         let selected = |(_, set, claim): &(&Zone, RecordSet, Option<Claim>)| {
             self.scope.selects(&set.key.name, resource(claim.as_ref()))
         };
         ours.filter(selected).collect()
+    }
+
+    /// Our claim on a record, whoever else claims it.
+    fn claim_of_ours(&self, zone: &Zone, key: &RecordKey) -> Option<Claim> {
+        let registry = &self.instance.registry;
+        registry.claims(zone, key, self).into_iter().find(|claim| Some(&claim.owner) == registry.owner())
     }
 
     /// Gives our claims on the selected records to another owner, or to nobody.
@@ -267,7 +271,11 @@ impl InstanceSnapshot {
         let registry = &self.instance.registry;
         for step in &mut group.stored {
             let ownership = judge(&registry.claims(zone, step.key(), self), registry.owner());
-            step.held = ownership.claim().cloned().map(Box::new);
+            step.held = match &ownership {
+                Ownership::Disputed(_) => self.claim_of_ours(zone, step.key()),
+                other => other.claim().cloned(),
+            }
+            .map(Box::new);
         }
         Action { zone: zone.clone(), text, group }
     }

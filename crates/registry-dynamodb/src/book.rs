@@ -145,12 +145,12 @@ impl Book {
         self.turns.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Reads the table, unless that was done, or failed, since the caller asked, or was done within the cache's time.
+    /// Reads the table, unless that was done, or failed, since the caller asked, or was done within the cache's time and nothing is owed.
     pub(crate) async fn load(&self) -> Result<()> {
         let (asked, now) = (self.turn(), Instant::now());
         let mut state = self.state.lock().await;
         let good = |(read, at): (u64, Instant)| read > asked || at + self.cache > now;
-        if !state.stale && state.read.is_some_and(good) {
+        if !state.stale && state.owed.is_empty() && state.read.is_some_and(good) {
             return Ok(());
         }
         if let Some((_, problem)) = state.failed.as_ref().filter(|(failed, _)| *failed > asked) {

@@ -26,8 +26,7 @@ pub struct DynamoConfig {
     pub external_id: Option<String>,
     /// `--aws-api-retries`: how often a throttled call is made in all, at least once.
     pub attempts: u32,
-    /// How long rows that were read are taken as they were (`--txt-cache-interval`, or ten seconds where that is 0); zero reads them
-    /// each time.
+    /// `--txt-cache-interval`: how long rows that were read are taken as they were; zero reads them each time.
     pub cache: Duration,
 }
 

@@ -1,7 +1,6 @@
 //! The catalog entry: flags, and the settings that they make.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 use zonewright_core::Result;
@@ -35,42 +34,16 @@ const FLAGS: &[FlagSpec] = &[
     FlagSpec::new("aws-api-retries", FlagKind::Int, "Number of times that a throttled call is made in all").or("3"),
 ];
 
-/// How long a reading serves all zones where `--txt-cache-interval` is 0: each reading of a zone asks for one, and the table is read
-/// whole. What is changed meanwhile is respected all the same: a row is written on the condition that it is still ours.
-const SHARED: Duration = Duration::from_secs(10);
-
 fn read(settings: &Settings) -> Result<DynamoConfig> {
     let given = |flag: &str| Some(settings.text(flag).to_owned()).filter(|text| !text.is_empty());
     let external_id = settings.secret("aws-assume-role-external-id");
-    let cache = Some(settings.duration("txt-cache-interval")).filter(|cache| !cache.is_zero());
     Ok(DynamoConfig {
         table: settings.text("dynamodb-table").to_owned(),
         region: given("dynamodb-region"),
         role: given("aws-assume-role"),
         external_id: external_id.map(|id| id.expose_secret().to_owned()),
         attempts: u32::try_from(settings.int("aws-api-retries")).unwrap_or(1),
-        cache: cache.unwrap_or(SHARED),
+        cache: settings.duration("txt-cache-interval"),
         ..DynamoConfig::new(TxtConfig::readable(settings)?)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use zonewright_core::catalog::FlagValue;
-
-    use super::*;
-
-    #[test]
-    fn a_reading_serves_all_zones_for_ten_seconds_unless_another_time_is_stated() {
-        for (stated, expected) in [
-            (Duration::ZERO, Duration::from_secs(10)),
-            (Duration::from_millis(1), Duration::from_millis(1)),
-            (Duration::from_hours(1), Duration::from_hours(1)),
-        ] {
-            let mut settings = Settings::default();
-            settings.set("txt-owner-id", FlagValue::Text("me".into()), true);
-            settings.set("txt-cache-interval", FlagValue::Duration { length: stated, negative: false }, true);
-            assert_eq!(read(&settings).unwrap().cache, expected, "{stated:?}");
-        }
-    }
 }

@@ -90,6 +90,26 @@ async fn what_another_command_left_open_since_the_reading_is_not_settled_by_it()
     engine.stop().await;
 }
 
+/// Two owners claim records in their objects: that one of them gives its claims up is written down.
+#[tokio::test(start_paused = true)]
+async fn what_is_given_up_in_a_dispute_is_written_down() {
+    let (shop, engine, _) = two(Kept::Objects).await;
+    engine.stop().await;
+    for name in shop.store.names() {
+        let mut document = shop.store.document(&name).unwrap();
+        assert!(name.contains("me") && document.text.contains("\"owner\":\"me\""), "{name}: {}", document.text);
+        document.text = document.text.replace("\"owner\":\"me\"", "\"owner\":\"other\"");
+        document.notes.values_mut().filter(|note| *note == "me").for_each(|note| *note = "other".to_owned());
+        shop.store.edit(&name.replace("me", "other"), Some(document));
+    }
+    assert!(shop.snapshot("me").await.drain().actions.is_empty(), "it is a dispute: {:?}", shop.whole());
+    shop.release().await;
+    let engine = shop.start().await;
+    let line = |host: &str| format!("release claim of {host}.example A: owner me -> nobody: applied");
+    assert_eq!(entries(&engine).await[..2], [line("y"), line("x")]);
+    engine.stop().await;
+}
+
 /// A journal that nothing can be written to.
 struct Full;
 
