@@ -47,7 +47,9 @@ const ROWS: &[(&str, Cell)] = &[
         match has.zone_rule {
             ZoneRule::LongestSuffix => "the longest zone",
             ZoneRule::AllPrivateLongestPublic => "all private zones, the longest public one",
-            ZoneRule::LongestNamePrivateAndPublic => "the longest zone; of one name, the private ones and a public one",
+            ZoneRule::AllPrivateInnermostPublic => {
+                "all private zones, and the longest public one unless a private one is longer"
+            }
         }
         .to_owned()
     }),

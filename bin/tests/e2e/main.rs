@@ -89,7 +89,7 @@ use std::time::Duration;
 use zonewright_testkit::wait_for;
 
 /// How long a change may take to show; a busy machine is slow.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 
 /// How long what backs off, or counts as lost after 30 s, may take.
 const LATER: Duration = Duration::from_mins(3);

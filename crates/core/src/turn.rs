@@ -17,8 +17,9 @@ use tokio::time::{Instant, sleep};
 /// The shortest time after which a call is looked at again.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// So many times its limit a call may take that makes progress.
+/// So many times its limit a call may take that makes progress, up to [`LONGEST`].
 const MOST: u32 = 60;
+const LONGEST: Duration = Duration::from_hours(4);
 
 tokio::task_local! {
     /// The waits of the limited calls that a task is in, the innermost last.
@@ -37,32 +38,57 @@ impl Watch {
         WATCH.scope(self.clone(), work).await
     }
 
-    /// When the last call with a limit that the work was in is over at the latest, as it looked when it was last polled.
+    /// When the call with a limit that the work is in is over at the latest, as it looked when it was last polled; when the last one was
+    /// over, where it is in none.
     pub fn until(&self) -> Option<Instant> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lasts(&self, until: Instant) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *known = Some(known.map_or(until, |known| known.max(until)));
+    fn lasts(&self, rest: Duration) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + rest);
+    }
+}
+
+/// Says that a call is over when it is dropped: it may be given up.
+struct Watched(Option<Watch>);
+
+impl Watched {
+    /// Of calls within each other the outermost counts: it ends those in it.
+    fn now() -> Self {
+        let outermost = calls().is_empty();
+        // Where nobody looks, nobody need know.
+        Self(WATCH.try_with(Clone::clone).ok().filter(|_| outermost))
+    }
+
+    fn lasts(&self, rest: Duration) {
+        if let Some(watch) = &self.0 {
+            watch.lasts(rest);
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.lasts(Duration::ZERO);
     }
 }
 
 /// Runs the call, and gives it up once it has taken longer than the limit, waits for its turn not counted. `None` if it was given up.
-/// Each [`progress`] begins the time anew, until it has taken sixty times the limit.
+/// Each [`progress`] begins the time anew, until it has taken sixty times the limit, or four
+/// hours.
 pub async fn within<T>(limit: Duration, call: impl Future<Output = T>) -> Option<T> {
-    let (waits, began) = (Arc::new(Waits::default()), Instant::now());
+    let (waits, began, watched) = (Arc::new(Waits::default()), Instant::now(), Watched::now());
     let mut call = std::pin::pin!(CALLS.scope(calls_and(&waits), call));
+    let most = limit.saturating_mul(MOST).min(LONGEST.max(limit));
     loop {
         let taken = began.elapsed().saturating_sub(waits.so_far());
         let counted = waits.state().progress.map_or(taken, |since| taken.min(since.elapsed()));
-        let rest = limit.saturating_sub(counted).min(limit.saturating_mul(MOST).saturating_sub(taken));
+        let rest = limit.saturating_sub(counted).min(most.saturating_sub(taken));
         if rest.is_zero() && !waits.waiting() {
             return None;
         }
         let rest = if waits.waiting() { rest.max(LOOK) } else { rest };
-        // Where nobody looks, nobody need know.
-        let _ = WATCH.try_with(|watch| watch.lasts(Instant::now() + rest));
+        watched.lasts(rest);
         tokio::select! {
             biased;
             done = &mut call => return Some(done),
@@ -242,9 +268,15 @@ mod tests {
         let (outside, inside, afterwards) = seen.await;
         assert_eq!(outside, None);
         assert_eq!(inside, Some(vec![Some(60), Some(120), Some(170)]));
-        assert_eq!(afterwards, Some(170));
+        assert_eq!(afterwards, Some(161), "it was over then");
         within(LIMIT, seconds(1)).await;
-        assert_eq!(until(), Some(170), "it is not the work");
+        assert_eq!(until(), Some(161), "it is not the work");
+        // Of calls within each other the outer one ends both.
+        let inner = async {
+            within(2 * LIMIT, seconds(1)).await;
+            until()
+        };
+        assert_eq!(watch.over(within(LIMIT, inner)).await, Some(Some(222)));
     }
 
     #[tokio::test(start_paused = true)]

@@ -120,9 +120,9 @@ pub enum ZoneRule {
     LongestSuffix,
     /// To every private zone that is a suffix, and to the longest public one (Route 53, split horizon).
     AllPrivateLongestPublic,
-    /// To the zones of the longest name that is a suffix: to every private one of that name, and to one public one (Cloud DNS, split
-    /// horizon).
-    LongestNamePrivateAndPublic,
+    /// To every private zone that is a suffix, and to the longest public one, unless a private one is longer: what is within that is not for
+    /// the public (Cloud DNS, split horizon).
+    AllPrivateInnermostPublic,
 }
 
 /// The zones of one provider instance that `name` belongs to, in a stable order; none if it is outside every zone.
@@ -142,10 +142,9 @@ pub fn route_ranked<'a, R: Ord>(
     match rule {
         ZoneRule::LongestSuffix => fitting.truncate(1),
         ZoneRule::AllPrivateLongestPublic => first_public(&mut fitting),
-        ZoneRule::LongestNamePrivateAndPublic => {
-            let longest = fitting.first().map(|zone| &zone.name);
-            let shorter = fitting.iter().position(|zone| Some(&zone.name) != longest);
-            fitting.truncate(shorter.unwrap_or(fitting.len()));
+        ZoneRule::AllPrivateInnermostPublic => {
+            let longest = fitting.first().map_or(0, |zone| zone.name.label_count());
+            fitting.retain(|zone| zone.visibility == Visibility::Private || zone.name.label_count() == longest);
             first_public(&mut fitting);
         }
     }
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_name_private_and_public() {
+    fn a_private_zone_hides_its_names_from_a_shorter_public_one() {
         use Visibility::{Private, Public};
         let zones = [
             zone("pub", "example.com", Public),
@@ -256,12 +255,12 @@ mod tests {
         ];
         for (name, expected) in [
             ("www.example.com", &["priv-a", "priv-b", "pub"][..]),
-            ("db.internal.example.com", &["inner"]),
-            ("internal.example.com", &["inner"]),
-            ("www.open.example.com", &["outer"]),
+            ("db.internal.example.com", &["inner", "priv-a", "priv-b"]),
+            ("internal.example.com", &["inner", "priv-a", "priv-b"]),
+            ("www.open.example.com", &["outer", "priv-a", "priv-b"]),
             ("example.org", &[]),
         ] {
-            assert_eq!(ids(ZoneRule::LongestNamePrivateAndPublic, &zones, name), expected, "{name}");
+            assert_eq!(ids(ZoneRule::AllPrivateInnermostPublic, &zones, name), expected, "{name}");
         }
     }
 }

@@ -23,9 +23,12 @@ use crate::wire::Set;
 
 const APPLY: &str = "apply changes";
 
-/// How long what was read is good enough to write by: a write states its own set alone. What has to wait for longer goes back unsent, and
-/// what it requires is read again before it.
+/// How long what was read is good enough to write by: a write states its own set alone. Before what has to wait for
+/// longer, what it requires is read again.
 const READ_HOLDS: Duration = Duration::from_secs(3);
+
+/// So often what a write requires is read once more, after a short pause that the service asked for.
+const READ_AGAIN: usize = 2;
 
 impl Records<'_> {
     /// Carries groups out, several at once.
@@ -64,14 +67,26 @@ impl Records<'_> {
         }
         let required = read_first(group, &changes);
         let _turn = self.service.turn().await;
-        let read = (!required.is_empty()).then(Instant::now);
-        match self.unmet(&required).await {
-            Ok(None) => {}
-            Ok(Some(why)) => return Outcome::refused(Error::new(ErrorKind::Conflict, APPLY, why)),
-            Err(error) if error.kind == ErrorKind::NotFound => return Outcome::refused(error),
-            Err(error) => return Outcome::NotSent(error),
+        let mut again = READ_AGAIN;
+        loop {
+            let read = (!required.is_empty()).then(Instant::now);
+            match self.unmet(&required).await {
+                Ok(None) => {}
+                Ok(Some(why)) => return Outcome::refused(Error::new(ErrorKind::Conflict, APPLY, why)),
+                Err(error) if error.kind == ErrorKind::NotFound => return Outcome::refused(error),
+                Err(error) => return Outcome::NotSent(error),
+            }
+            let outcome = self.write_all(&changes, read).await;
+            let is_put_off = matches!(&outcome, Outcome::NotSent(error) if error.kind == ErrorKind::Throttled);
+            if again == 0 || read.is_none() || !is_put_off || !self.service.rested().await {
+                return outcome;
+            }
+            again -= 1;
         }
-        for (done, change) in changes.into_iter().enumerate() {
+    }
+
+    async fn write_all(&self, changes: &[&Change], read: Option<Instant>) -> Outcome {
+        for (done, change) in changes.iter().enumerate() {
             match self.write(change, read).await {
                 Outcome::Applied => {}
                 first if done == 0 => return first,

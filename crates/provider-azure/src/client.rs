@@ -62,6 +62,8 @@ pub(crate) struct Service {
     /// One for each [`Subject`], in their order.
     reads: [Client; 3],
     writes: Client,
+    /// The account of the writes, and the longest pause of it that is waited for.
+    pace: (Account, Duration),
     changes: Account,
     access: Arc<Access>,
 }
@@ -94,15 +96,22 @@ impl Service {
         let sets = accounts.of("azure-reads", &account, reads);
         let part = |what| client(accounts.part(&sets, what, concurrency));
         let reads = [part("zones")?, part("pages")?, client(sets.clone())?];
-        let writes = client(accounts.of("azure-writes", &account, writes))?;
+        let pace = (accounts.of("azure-writes", &account, writes), retry.longest);
+        let writes = client(pace.0.clone())?;
         let changes = accounts.of("azure-changes", &account, changes_at_once(config.qps));
-        Ok(Self { reads, writes, changes, access })
+        Ok(Self { reads, writes, pace, changes, access })
     }
 
     /// Waits until a change may begin; it is under way until what comes of this is dropped.
     pub(crate) async fn turn(&self) -> Option<Permit> {
         // Nobody pauses this account.
         self.changes.admit(Share::Full, Duration::ZERO).await.ok()
+    }
+
+    /// Waits until a write may go, where the service has asked for a pause. Returns whether that was to be waited for.
+    pub(crate) async fn rested(&self) -> bool {
+        let (account, longest) = &self.pace;
+        account.admit(Share::Next, *longest).await.is_ok()
     }
 
     /// Reads something.

@@ -126,7 +126,7 @@ fn capability(quota: Quota, pace: Pace) -> Capability {
             ..Batch::of(changes)
         },
         preconditions: Preconditions::Changed,
-        zone_rule: ZoneRule::LongestNamePrivateAndPublic,
+        zone_rule: ZoneRule::AllPrivateInnermostPublic,
         audit: Audit::Listing,
         // A tenth of the user's rate.
         audit_pace: Duration::from_secs(10).checked_div(pace.qps).unwrap_or_default(),

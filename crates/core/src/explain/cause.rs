@@ -201,7 +201,7 @@ causes! {
     /// Several owners claim it.
     DisputedClaim { Some("DisputedClaim"),
         "{record} in zone {zone} is claimed by several owners at once: {owner}.",
-        "For each owner but the one that is to have it, run `zonewright release --txt-owner-id=OWNER {name}` with the flags of the daemon." }
+        "For each owner but the one that is to have it, run `zonewright release --txt-owner-id=OWNER {name}` with the flags of the daemon; it shows first what else of that owner at or below the name goes along." }
     /// Another record beside it is not ours.
     ForeignBeside { Some("ForeignRecord"),
         "{record} is not created, since another record at the name is not ours: {detail}.",
@@ -217,7 +217,7 @@ causes! {
     /// A claim of another owner without a record.
     ForeignClaim { Some("ForeignClaim"),
         "There is no record {record}, but owner {owner} claims it.",
-        "If it is to be ours, run `zonewright drain --txt-owner-id={owner} {name}` with the flags of the daemon, which takes the claim away, or ask that owner." }
+        "If it is to be ours, run `zonewright drain --txt-owner-id={owner} {name}` with the flags of the daemon, which takes the claim away (and shows first what else of that owner at or below the name would go along), or ask that owner." }
     /// A policy forbids the change.
     Policy { Some("Policy"),
         "{record} is not as it is asked for, since the policy allows no {detail}.",

@@ -24,7 +24,7 @@ pub struct Deadline {
     budgets: Budgets,
 }
 
-/// The longest that a listing in one answer may take.
+/// The longest that a listing in one answer may take that is not seen to come.
 const LONGEST_LISTING: Duration = Duration::from_hours(1);
 
 /// So many names may be asked for one by one in the time of one call: some services answer for no more with one request.
