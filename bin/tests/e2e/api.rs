@@ -221,7 +221,8 @@ fn deleted_objects_go_at_once_however_many() {
     until("500 names", LATER, || site.ours().len() == 500);
     space.delete("services", "s7");
     until("the one", SOON, || site.ours().len() == 499);
-    kube.delete(&space.path("services")).expect_success();
+    // A busy API server gives up after a minute, and has deleted some of them by then.
+    until("an answer", LATER, || kube.delete(&space.path("services")).status == 200);
     site.shows(&[]);
     assert!(site.claims().is_empty());
     assert_eq!(daemon.count("are held"), 0, "a DELETE event is a proof");

@@ -150,11 +150,6 @@ fn disputes_and_claims_without_a_record_end_by_name(software: DnsSoftware) {
         shop.order(word).without("--txt-owner-id").args(&["--txt-owner-id=one", "--yes", name])
     };
     ends(&order("drain", "twice.shop.test"), 1, &["nothing matched"]);
-    ends(
-        &order("transfer", "twice.shop.test").without("--txt-owner-id").args(&["--from=one", "--to=two"]),
-        1,
-        &["nothing matched"],
-    );
     ends(&order("release", "twice.shop.test"), 0, &["stay without an owner", "1 done, 0 failed"]);
     assert_eq!((claims("a-twice"), claims("owner=two"), claims("owner=one")), (1, 1, 2), "{:?}", shop.site.claims());
     ends(&order("release", "ghost.shop.test"), 1, &["nothing matched"]);

@@ -39,6 +39,8 @@ fn a_cluster_of_ipv6() {
         "both 60 A 10.0.0.101",
         "both 60 AAAA 2001:db8::101",
         "half 60 AAAA 2001:db8::101",
+        // For all nodes of a role both families count.
+        "ports 60 A 10.0.0.101",
         "ports 60 AAAA 2001:db8::101",
         "web 60 AAAA 2001:db8::80",
     ];
