@@ -28,9 +28,17 @@ tokio::task_local! {
     static WATCH: Watch;
 }
 
-/// Until when the call that a task is in may take. It is seen by others.
+/// Until when the calls that a task is in may take. It is seen by others.
 #[derive(Debug, Clone, Default)]
-pub struct Watch(Arc<Mutex<Option<Instant>>>);
+pub struct Watch(Arc<Mutex<Limited>>);
+
+/// The calls with a limit that a task is in.
+#[derive(Debug, Default)]
+struct Limited {
+    /// How many there are: within each other, and at the same time.
+    now: usize,
+    until: Option<Instant>,
+}
 
 impl Watch {
     /// Runs the work, whose calls with a limit are seen from here on.
@@ -38,38 +46,47 @@ impl Watch {
         WATCH.scope(self.clone(), work).await
     }
 
-    /// When the call with a limit that the work is in is over at the latest, as it looked when it was last polled; when the last one was
-    /// over, where it is in none.
+    /// When the calls with a limit that the work is in are over at the latest, as it looked when they were last polled; when the last one
+    /// was over, where it is in none.
     pub fn until(&self) -> Option<Instant> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.limited().until
     }
 
-    fn lasts(&self, rest: Duration) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + rest);
+    fn limited(&self) -> MutexGuard<'_, Limited> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Says that a call is over when it is dropped: it may be given up.
+/// A call that is watched until this is dropped: it may be given up.
 struct Watched(Option<Watch>);
 
 impl Watched {
-    /// Of calls within each other the outermost counts: it ends those in it.
     fn now() -> Self {
-        let outermost = calls().is_empty();
         // Where nobody looks, nobody need know.
-        Self(WATCH.try_with(Clone::clone).ok().filter(|_| outermost))
+        let watch = WATCH.try_with(Clone::clone).ok();
+        if let Some(watch) = &watch {
+            watch.limited().now += 1;
+        }
+        Self(watch)
     }
 
     fn lasts(&self, rest: Duration) {
         if let Some(watch) = &self.0 {
-            watch.lasts(rest);
+            let mut limited = watch.limited();
+            limited.until = limited.until.max(Some(Instant::now() + rest));
         }
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.lasts(Duration::ZERO);
+        if let Some(watch) = &self.0 {
+            let mut limited = watch.limited();
+            limited.now = limited.now.saturating_sub(1);
+            if limited.now == 0 {
+                limited.until = Some(Instant::now());
+            }
+        }
     }
 }
 
@@ -271,12 +288,13 @@ mod tests {
         assert_eq!(afterwards, Some(161), "it was over then");
         within(LIMIT, seconds(1)).await;
         assert_eq!(until(), Some(161), "it is not the work");
-        // Of calls within each other the outer one ends both.
+        // Calls within each other, in whatever else measures them.
         let inner = async {
             within(2 * LIMIT, seconds(1)).await;
             until()
         };
-        assert_eq!(watch.over(within(LIMIT, inner)).await, Some(Some(222)));
+        let (seen, _) = watch.over(timed(within(LIMIT, inner))).await;
+        assert_eq!((seen, until()), (Some(Some(282)), Some(163)));
     }
 
     #[tokio::test(start_paused = true)]
