@@ -11,7 +11,7 @@ use zonewright_core::{RData, RecordData, RecordSet};
 use super::decorate::Draft;
 use super::rewrite::foreign_members;
 use super::value::Heritage;
-use super::view::View;
+use super::view::{Site, View};
 
 pub(super) fn assign(view: &View<'_>, record: &RecordSet, change: &OwnershipChange) -> Result<Option<Group>, Dropped> {
     let mut draft = Draft::empty(view);
@@ -30,7 +30,7 @@ pub(super) fn assign(view: &View<'_>, record: &RecordSet, change: &OwnershipChan
         (OwnershipChange::Disown, Ownership::Ours(_)) => disown(&mut draft, record),
         // The claims of the others stay: that ends the dispute.
         (OwnershipChange::Disown, Ownership::Disputed(owners)) if owners.contains(&view.rules.owner) => {
-            disown(&mut draft, record)
+            leave_to_others(&mut draft, record)
         }
         (_, other) => Err(draft.not_ours(&record.key, &other, &claims)),
     };
@@ -68,6 +68,18 @@ fn give(draft: &mut Draft<'_>, record: &RecordSet, owner: &OwnerId, claim: &Clai
 
 fn disown(draft: &mut Draft<'_>, record: &RecordSet) -> Result<(), String> {
     for site in draft.own_sites(&record.key).collect::<Vec<_>>() {
+        draft.withdraw_claim(&record.key, site)?;
+    }
+    Ok(())
+}
+
+/// Our claims go also from sets in which claims of others stand; those stay.
+fn leave_to_others(draft: &mut Draft<'_>, record: &RecordSet) -> Result<(), String> {
+    let owner = draft.view.rules.owner.clone();
+    let holds_ours = |site: &Site| site.claims.iter().any(|claim| claim.owner == owner);
+    let here = draft.view.zone.key.clone();
+    let sites = draft.view.all_sites(&record.key).into_iter().filter(|site| site.zone == here && holds_ours(site));
+    for site in sites.collect::<Vec<_>>() {
         draft.withdraw_claim(&record.key, site)?;
     }
     Ok(())
