@@ -91,8 +91,7 @@ impl Drop for Watched {
 }
 
 /// Runs the call, and gives it up once it has taken longer than the limit, waits for its turn not counted. `None` if it was given up.
-/// Each [`progress`] begins the time anew, until it has taken sixty times the limit, or four
-/// hours.
+/// Each [`progress`] begins the time anew, until it has taken sixty times the limit, or four hours.
 pub async fn within<T>(limit: Duration, call: impl Future<Output = T>) -> Option<T> {
     let (waits, began, watched) = (Arc::new(Waits::default()), Instant::now(), Watched::now());
     let mut call = std::pin::pin!(CALLS.scope(calls_and(&waits), call));

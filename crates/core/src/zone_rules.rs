@@ -83,8 +83,8 @@ impl ZoneRules {
         selected
     }
 
-    /// Whether an explicit rule takes the zone. An id is either of those that the zone has. The first rule with its name decides: with another id it is a definite no, whatever
-    /// stands behind it.
+    /// Whether an explicit rule takes the zone, by either id that it has. The first rule with its name decides: with another id it is a
+    /// definite no, whatever stands behind it.
     fn names(&self, zone: &Zone) -> bool {
         let verdict = self.explicit.iter().find_map(|ZoneRuleText { name, id }| {
             let fits = id.as_deref().is_none_or(|id| zone.has_id(id));

@@ -76,31 +76,21 @@ pub fn text_of(kind: ProviderKind, scope: &ZoneScope, id: &ZoneId) -> String {
     }
 }
 
-/// Whether two texts may name one zone, for what is told without an account at hand: where one of them names the project, the subscription or
-/// the group and the other does not, they may.
+/// Whether two texts may name one zone, for what is told without an account at hand: where one of them names the project or the group and
+/// the other does not, they may; subscriptions are not compared.
 pub fn is_same_text(provider: &str, one: &str, other: &str) -> bool {
     let Some(kind) = ProviderKind::parse(provider) else { return one == other };
-    let parts = |text: &str| -> Vec<String> {
-        let text = text.trim().trim_end_matches('.');
-        let text = text.strip_prefix("/hostedzone/").filter(|_| kind == ProviderKind::Route53).unwrap_or(text);
-        if kind.is_azure() {
-            let text = text.to_ascii_lowercase();
-            let parts: Vec<&str> = text.trim_start_matches('/').split('/').collect();
-            return match parts.as_slice() {
-                ["subscriptions", _, "resourcegroups", group, _, _, _, zone] => {
-                    vec![(*zone).to_owned(), (*group).to_owned()]
-                }
-                parts => parts.iter().rev().map(|part| (*part).to_owned()).collect(),
-            };
+    let text = |text: &str| match kind {
+        _ if kind.is_azure() => {
+            text_of(kind, &ZoneScope::Whole, &ZoneId::from(text.trim().to_ascii_lowercase().as_str()))
         }
-        match kind {
-            ProviderKind::CloudDns => text.rsplit('/').map(str::to_owned).collect(),
-            ProviderKind::Rfc2136 => vec![text.to_ascii_lowercase()],
-            _ => vec![text.to_owned()],
-        }
+        ProviderKind::CloudDns => text.trim().to_owned(),
+        _ => id_of(kind, &ZoneScope::Whole, text).to_string(),
     };
-    // From the zone outwards.
-    parts(one).iter().zip(&parts(other)).all(|(one, other)| one == other)
+    let (one, other) = (text(one), text(other));
+    let is_end = |whole: &str, end: &str| whole.strip_suffix(end).is_some_and(|rest| rest.ends_with('/'));
+    let has_parts = kind.is_azure() || kind == ProviderKind::CloudDns;
+    one == other || has_parts && (is_end(&one, &other) || is_end(&other, &one))
 }
 
 /// A zone that was found, as it is written down.

@@ -266,8 +266,8 @@ mod clouddns {
         shown
     }
 
-    /// The rules choose the zone by its number, as for dns-controller; host names of load balancers are CNAMEs, since there are no aliases; a clashing record
-    /// of another writer holds nothing up, and the API's names are there all the time.
+    /// The rules choose the zone by its number, as for dns-controller; host names of load balancers are CNAMEs, since there are no aliases; a
+    /// clashing record of another writer holds nothing up, and the API's names are there all the time.
     #[test]
     fn a_control_plane_comes_up_is_rolled_and_loses_a_node() {
         require!(KubeApi::TOOLS);

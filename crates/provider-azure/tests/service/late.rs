@@ -1,5 +1,7 @@
 //! Writes that rest on a reading: they go soon after it, or not at all.
 
+use std::time::Duration;
+
 use crate::common::{GROUP, SUBSCRIPTION, ZONE, ours, provider, theirs};
 use futures::future::join_all;
 use zonewright_core::catalog::FlagValue;
@@ -22,6 +24,16 @@ fn claim(text: &str) -> RecordSet {
     set("a-www.example.test", RecordType::Txt, &format!("\"{text}\""))
 }
 
+/// A service with a record that we claim, and the id of its zone.
+fn claimed() -> (Service, String) {
+    let service = Service::start();
+    let id = service.add_zone(Kind::Public, SUBSCRIPTION, GROUP, ZONE);
+    for set in [www("192.0.2.1"), claim("ours")] {
+        service.put(&id, theirs(&set, ZONE));
+    }
+    (service, id)
+}
+
 fn requiring(claim: &RecordSet, change: Change) -> Group {
     Group { requires: vec![Precondition::Exact(claim.clone())], ..Group::of(Step::record(change, None), vec![]) }
 }
@@ -38,10 +50,7 @@ async fn apply(provider: &impl Provider, zone: &Zone, group: Group) -> Outcome {
 /// A write states its own set alone: what it says of the claim was true when that was read.
 #[tokio::test]
 async fn a_write_that_is_put_off_does_not_outlast_the_claim_that_was_read() {
-    let service = Service::start();
-    let id = service.add_zone(Kind::Public, SUBSCRIPTION, GROUP, ZONE);
-    service.put(&id, theirs(&www("192.0.2.1"), ZONE));
-    service.put(&id, theirs(&claim("ours"), ZONE));
+    let (service, id) = claimed();
     let provider = provider(&service, Kind::Public, &[]);
     let zone = provider.zones().await.unwrap().pop().unwrap();
     whole(&provider, &zone).await.unwrap();
@@ -99,12 +108,11 @@ async fn what_many_zones_write_is_read_right_before() {
 /// The service counts each action by itself: who may not list for five minutes may well write.
 #[tokio::test]
 async fn a_listing_that_is_throttled_holds_up_no_change() {
-    let service = Service::start();
-    let id = service.add_zone(Kind::Public, SUBSCRIPTION, GROUP, ZONE);
-    service.put(&id, theirs(&www("192.0.2.1"), ZONE));
-    service.put(&id, theirs(&claim("ours"), ZONE));
+    let (service, _) = claimed();
     let provider = provider(&service, Kind::Public, &[]);
     let zone = provider.zones().await.unwrap().pop().unwrap();
+    // Five hundred pages in five minutes are allowed, of whoever asks.
+    assert_eq!(provider.capability(None).audit_pace, Duration::from_secs(1));
     service.set_retry_after(307);
     for operation in ["ListZones", "ListRecordSets"] {
         service.fail(operation, Fault::Throttled, 1);

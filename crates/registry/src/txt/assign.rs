@@ -30,7 +30,8 @@ pub(super) fn assign(view: &View<'_>, record: &RecordSet, change: &OwnershipChan
         (OwnershipChange::Disown, Ownership::Ours(_)) => disown(&mut draft, record),
         // The claims of the others stay: that ends the dispute.
         (OwnershipChange::Disown, Ownership::Disputed(owners)) if owners.contains(&view.rules.owner) => {
-            leave_to_others(&mut draft, record)
+            let shared = draft.shared_sites(&record.key).collect();
+            withdraw(&mut draft, record, shared)
         }
         (_, other) => Err(draft.not_ours(&record.key, &other, &claims)),
     };
@@ -67,20 +68,10 @@ fn give(draft: &mut Draft<'_>, record: &RecordSet, owner: &OwnerId, claim: &Clai
 }
 
 fn disown(draft: &mut Draft<'_>, record: &RecordSet) -> Result<(), String> {
-    for site in draft.own_sites(&record.key).collect::<Vec<_>>() {
-        draft.withdraw_claim(&record.key, site)?;
-    }
-    Ok(())
+    let own = draft.own_sites(&record.key).collect();
+    withdraw(draft, record, own)
 }
 
-/// Our claims go also from sets in which claims of others stand; those stay.
-fn leave_to_others(draft: &mut Draft<'_>, record: &RecordSet) -> Result<(), String> {
-    let owner = draft.view.rules.owner.clone();
-    let holds_ours = |site: &Site| site.claims.iter().any(|claim| claim.owner == owner);
-    let here = draft.view.zone.key.clone();
-    let sites = draft.view.all_sites(&record.key).into_iter().filter(|site| site.zone == here && holds_ours(site));
-    for site in sites.collect::<Vec<_>>() {
-        draft.withdraw_claim(&record.key, site)?;
-    }
-    Ok(())
+fn withdraw(draft: &mut Draft<'_>, record: &RecordSet, sites: Vec<Site>) -> Result<(), String> {
+    sites.into_iter().try_for_each(|site| draft.withdraw_claim(&record.key, site))
 }

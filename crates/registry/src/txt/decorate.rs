@@ -150,6 +150,13 @@ impl<'a> Draft<'a> {
         self.view.all_sites(key).into_iter().filter(move |site| site.zone == zone && site.is_of(&owner))
     }
 
+    /// The sets of the zone with a claim of ours on the record, those among them in which others claim it, too.
+    pub(super) fn shared_sites(&self, key: &RecordKey) -> impl Iterator<Item = Site> + use<> {
+        let (zone, owner) = (self.view.zone.key.clone(), self.view.rules.owner.clone());
+        let holds_ours = move |site: &Site| site.claims.iter().any(|claim| claim.owner == owner);
+        self.view.all_sites(key).into_iter().filter(move |site| site.zone == zone && holds_ours(site))
+    }
+
     /// A CNAME stands alone, so an old-format claim of ours at its very name has to go first.
     fn free_name(&mut self, key: &RecordKey) -> Result<(), String> {
         for site in self.in_the_way(key) {
