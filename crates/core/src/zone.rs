@@ -82,6 +82,9 @@ pub struct Zone {
     /// Which of the names below the apex are managed here. Everything, but for a provider that has no zones and names its
     /// domains instead (webhook). It says nothing of claims, which may stand outside of it.
     pub filter: DomainFilter,
+    /// A rule that takes any zone took it, beside others that say which: nobody asked for this one
+    /// ([`crate::zone_rules`]).
+    pub by_wildcard: bool,
 }
 
 impl Zone {
@@ -109,6 +112,7 @@ impl Zone {
             name,
             visibility: Visibility::Public,
             filter: DomainFilter::default(),
+            by_wildcard: false,
         }
     }
 }

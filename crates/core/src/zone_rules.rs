@@ -79,7 +79,9 @@ impl ZoneRules {
                 many => drop(selected.ambiguous.insert(name.clone(), many.iter().copied().cloned().collect())),
             }
         }
-        selected.managed = zones.iter().filter(|zone| keys.contains(&&zone.key)).cloned().collect();
+        let managed = zones.iter().filter(|zone| keys.contains(&&zone.key));
+        let by_wildcard = |zone: &Zone| !self.explicit.is_empty() && !self.names(zone);
+        selected.managed = managed.map(|zone| Zone { by_wildcard: by_wildcard(zone), ..zone.clone() }).collect();
         selected
     }
 
@@ -189,6 +191,19 @@ mod tests {
         }
     }
 
+    /// Rules, and those of two zones that nobody asked for by name or id.
+    #[test]
+    fn what_only_a_wildcard_takes_beside_other_rules_is_marked() {
+        for (rules, marked) in
+            [("", ""), ("*", ""), ("a.com", ""), ("a.com,*/*", "b.com/2"), ("*,*/2", "a.com/1"), ("*/*,a.com,*/2", "")]
+        {
+            let zones = [zone("a.com/1"), zone("b.com/2")];
+            let mut managed = ZoneRules::parse(rules.split(',')).unwrap().select(&zones).managed;
+            managed.retain(|zone| zone.by_wildcard);
+            assert_eq!(shown(&managed), marked, "{rules}");
+        }
+    }
+
     #[test]
     fn a_rule_that_is_none_says_what_was_expected() {
         let problem = ZoneRules::parse(["*", "a..b/1"]).unwrap_err();
@@ -214,7 +229,7 @@ mod tests {
             let parsed = ZoneRules::parse(texts.iter().map(String::as_str)).unwrap();
             let selected = parsed.select(&zones);
             for zone in &selected.managed {
-                prop_assert!(zones.contains(zone));
+                prop_assert!(zones.iter().any(|listed| listed.key == zone.key));
                 prop_assert_eq!(selected.managed.iter().filter(|other| other.name == zone.name).count(), 1);
                 prop_assert!(!selected.ambiguous.contains_key(&zone.name));
             }
@@ -223,7 +238,7 @@ mod tests {
             again.managed.reverse();
             prop_assert_eq!(&again.managed, &selected.managed);
             let alone = ZoneRules::parse(selected.managed.iter().map(|zone| zone.key.zone.as_str()).map(|_| "*")).unwrap();
-            prop_assert_eq!(alone.select(&selected.managed).managed, selected.managed);
+            prop_assert_eq!(shown(&alone.select(&selected.managed).managed), shown(&selected.managed));
         }
 
         #[test]

@@ -37,6 +37,8 @@ pub(crate) struct Reads {
     pub(crate) wake: Option<Instant>,
     /// Failures since something went well.
     pub(crate) failures: u32,
+    /// Those of them that the metric of failed rounds counts.
+    pub(crate) soft_errors: i64,
     /// The failure that was logged.
     pub(crate) said: Said,
     /// The zone is being read: a failure now leaves it unread.
@@ -59,6 +61,7 @@ impl Reads {
             resume: None,
             wake: None,
             failures: 0,
+            soft_errors: 0,
             said: Said::default(),
             reading: false,
             reported: BTreeSet::new(),

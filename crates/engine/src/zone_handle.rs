@@ -57,6 +57,8 @@ pub(crate) struct FailureFlags {
     pub(crate) unread: bool,
     /// The zone is not tried again.
     pub(crate) given_up: bool,
+    /// Nobody needs the zone: the credentials may not read it, only a wildcard takes it, and no object wants a name there.
+    pub(crate) needless: bool,
 }
 
 /// How a zone is doing.
@@ -94,10 +96,11 @@ pub(crate) struct Status {
 pub(crate) const STALE: Duration = Duration::from_secs(30);
 
 impl Status {
-    /// Why the zone is not ready, if it is not: it was never read, or has failed for too long. The probe and the metric both ask
-    /// here.
+    /// Why the zone is not ready, if it is not: it was never read, or has failed for too long, and somebody needs it. The probe
+    /// and the metric both ask here.
     pub(crate) fn unready(&self) -> Option<String> {
         match &self.failing {
+            Some(_) if self.failure.needless => None,
             Some((error, since)) if since.elapsed() >= STALE || !self.listed => Some(error.chain()),
             _ if !self.listed => Some("not read yet".to_owned()),
             _ => None,

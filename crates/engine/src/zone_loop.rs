@@ -54,11 +54,12 @@ pub(crate) async fn run(
         let next = worker.next();
         tokio::select! {
             biased;
-            () = worker.cancel.cancelled() => return,
+            () = worker.cancel.cancelled() => break,
             () = worker.handle.inbox.woken() => {}
             () = sleep_until(next) => {}
         }
     }
+    worker.forget_errors();
 }
 
 impl Worker {
@@ -272,11 +273,17 @@ impl Worker {
         if failures > 0 {
             info!(zone = %self.handle.title, failures, "the zone works again");
         }
-        self.context.metrics.consecutive_errors.dec_by(i64::from(failures));
+        self.forget_errors();
         self.reads.reported.clear();
         self.reads.said.forget();
         self.handle.status().failing = None;
         self.publish_health();
+    }
+
+    /// The zone's failures in a row are over, or there is no such zone any more.
+    fn forget_errors(&mut self) {
+        let soft_errors = std::mem::take(&mut self.reads.soft_errors);
+        self.context.metrics.consecutive_errors.dec_by(soft_errors);
     }
 
     /// Pauses the whole zone. What was asked meanwhile is kept; the next turn begins with an audit.
@@ -286,9 +293,10 @@ impl Worker {
         self.handle.inbox.put_back(self.retries.blame_zone().into_iter().map(|name| (name, now)));
         let since = self.handle.status().failing.as_ref().map_or(now, |(_, since)| *since);
         let pause = self.context.pause(self.reads.failures, problem.retry, since);
-        self.report_failure(&problem, pause);
+        let needless = self.is_needless(&problem);
+        self.report_failure(&problem, pause, needless);
         let mut status = self.handle.status();
-        status.failure = FailureFlags { unread: self.reads.reading, given_up: pause.is_none() };
+        status.failure = FailureFlags { unread: self.reads.reading, given_up: pause.is_none(), needless };
         if problem.kind == ErrorKind::NotFound {
             status.listed = false;
         }
@@ -299,20 +307,42 @@ impl Worker {
         self.context.look_whether_all_planned();
     }
 
-    fn report_failure(&mut self, problem: &Error, pause: Option<Duration>) {
+    /// Whether nobody needs the zone. Credentials that are made for one zone of an account see the names of all.
+    fn is_needless(&self, problem: &Error) -> bool {
+        self.handle.zone.by_wildcard
+            && problem.kind == ErrorKind::Unauthorized
+            && !self.handle.status().listed
+            && !self.all_names().iter().any(|name| self.is_for_here(name))
+    }
+
+    /// Whether the name counts, and goes to this zone.
+    fn is_for_here(&self, name: &DnsName) -> bool {
+        self.context.config.filter.matches(name)
+            && self.instance.counts(&self.handle, name)
+            && self.instance.serves(&self.handle, name)
+    }
+
+    fn report_failure(&mut self, problem: &Error, pause: Option<Duration>, needless: bool) {
         let next_attempt = pause.map_or_else(|| "none".to_owned(), duration::show);
         let text = problem.chain();
+        let zone = &self.handle.title;
         let news = !self.retries.is_paused() || self.retries.refusals().is_news();
-        if news && self.reads.said.is_news(&text, Instant::now()) {
-            error!(zone = %self.handle.title, error = text, next_attempt, "the zone cannot be served");
-        } else {
-            debug!(zone = %self.handle.title, error = text, next_attempt, "the zone still cannot be served");
+        let said = format!("{needless} {text}");
+        match (news && self.reads.said.is_news(&said, Instant::now()), needless) {
+            (true, false) => error!(%zone, error = text, next_attempt, "the zone cannot be served"),
+            (true, true) => {
+                info!(%zone, error = text, "the zone may not be read; only a wildcard takes it, and no object needs it");
+            }
+            (false, _) => debug!(%zone, error = text, next_attempt, "the zone still cannot be served"),
         }
         let metrics = &self.context.metrics;
         let label = ZoneError { zone: self.handle.label(), error: problem.kind.label().to_owned() };
         metrics.zone_errors.get_or_create(&label).inc();
-        metrics.registry_errors.inc();
-        metrics.consecutive_errors.inc();
+        if !needless {
+            self.reads.soft_errors += 1;
+            metrics.registry_errors.inc();
+            metrics.consecutive_errors.inc();
+        }
         // A failure that is over with the next attempt is nobody's business.
         if self.reads.failures > 1 {
             self.report_waiting(problem);
@@ -325,11 +355,7 @@ impl Worker {
         if !self.surveyed {
             names.extend(self.all_names());
         }
-        let filter = &self.context.config.filter;
-        let ours = |name: &DnsName| filter.matches(name) && self.instance.counts(&self.handle, name);
-        names.retain(|name| {
-            !self.reads.reported.contains(name) && ours(name) && self.instance.serves(&self.handle, name)
-        });
+        names.retain(|name| !self.reads.reported.contains(name) && self.is_for_here(name));
         let zone = &self.handle.title;
         let notes: Vec<Note> = {
             let desired_state = self.context.desired_state();

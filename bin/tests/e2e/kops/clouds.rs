@@ -125,6 +125,30 @@ mod route53 {
         assert!(service.sets(&private).contains(&foreign) && !service.calls().contains_key("UPSERT"));
     }
 
+    /// With the flags that kops gives, in an account that has other zones: kops' credentials allow the cluster's alone.
+    #[test]
+    fn zones_that_the_wildcard_takes_and_nobody_needs() {
+        require!(KubeApi::TOOLS);
+        let (plane, service) = (Plane::start(), Route53::start());
+        let zone = service.add_zone(ACCOUNT, ZONE, false, &[]);
+        let other = service.add_zone(ACCOUNT, "other.test", false, &[]);
+        service.forbid(&other, true);
+        plane.join(1);
+        let daemon = line(&plane, &service).args(&[&format!("--zone=*/{zone}"), "--zone=*/*"]).start();
+        let [external, internal] = api(&[1]);
+        let both = [format!("api.{ZONE} A 60 {external}"), format!("api.internal.{ZONE} A 60 {internal}")];
+        shows(&service, &zone, &[&both[0], &both[1]]);
+        daemon.says_within(&["the zone may not be read; only a wildcard takes it, and no object needs it"], LATER);
+        daemon.ready();
+        // An object needs it now.
+        plane.reached("services", "astray", "astray.other.test", "192.0.2.66");
+        daemon.unready(&["zone other.test: ", "not authorized to perform: route53:ListResourceRecordSets"], LATER);
+        plane.expect_event("default", "astray", "ZoneNotServed", "astray.other.test");
+        service.forbid(&other, false);
+        shows(&service, &other, &["astray.other.test A 60 192.0.2.66"]);
+        daemon.ready();
+    }
+
     /// The API's names are there all the time, whatever stands in the way elsewhere.
     #[test]
     fn a_control_plane_comes_up_is_rolled_and_loses_a_node() {

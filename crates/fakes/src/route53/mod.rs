@@ -141,6 +141,15 @@ impl Route53 {
         self.with_zone(zone, |zone| zone.unlisted = true);
     }
 
+    /// Whether no policy allows anybody to read or change the sets of a zone, though lists of zones show it: as with credentials that are
+    /// made for other zones of the account.
+    ///
+    /// # Panics
+    /// If there is no such zone: a mistake of the test.
+    pub fn forbid(&self, zone: &str, forbidden: bool) {
+        self.with_zone(zone, |zone| zone.forbidden = forbidden);
+    }
+
     /// Takes a zone away with all that is in it.
     pub fn drop_zone(&self, id: &str) {
         self.service().zones.remove(id);

@@ -56,6 +56,16 @@ impl Refusal {
         Self::new(404, "NoSuchHostedZone", format!("No hosted zone found with ID: {id}"))
     }
 
+    /// No policy allows a call. `place`: what it concerns, where the service names it.
+    pub(super) fn denied(service: &str, operation: &str, place: &str) -> Self {
+        let user = "arn:aws:iam::000000000001:user/fake";
+        let text = format!(
+            "User: {user} is not authorized to perform: {service}:{operation}{place} because no identity-based policy \
+             allows the {service}:{operation} action"
+        );
+        Self::new(403, "AccessDenied", text)
+    }
+
     pub(super) fn throttled() -> Self {
         Self::new(400, "Throttling", "Rate exceeded")
     }

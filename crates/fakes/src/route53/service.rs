@@ -132,14 +132,7 @@ impl Service {
         let refusal = match fault {
             Fault::Throttled => Refusal::throttled(),
             Fault::PriorRequestNotComplete => Refusal::prior_request(),
-            Fault::Denied => {
-                let user = "arn:aws:iam::000000000001:user/fake";
-                let text = format!(
-                    "User: {user} is not authorized to perform: {service}:{name} because no identity-based policy \
-                     allows the {service}:{name} action"
-                );
-                Refusal::new(403, "AccessDenied", text)
-            }
+            Fault::Denied => Refusal::denied(service, name, ""),
             Fault::Expired => Refusal::expired_token(),
             Fault::Skewed => {
                 let times = ("20000101T000000Z", "20000101T000500Z", "20000101T001000Z");
@@ -172,13 +165,27 @@ impl Service {
             Operation::CreateHostedZone => self.create_zone(account, &request.body),
             Operation::GetHostedZone(id) => self.get_zone(account, id),
             Operation::DeleteHostedZone(id) => self.delete_zone(account, id),
-            Operation::ListResourceRecordSets(id) => self.list_sets(account, id, request, repeat),
-            Operation::ChangeResourceRecordSets(id) => self.change_sets(account, id, &request.body),
+            Operation::ListResourceRecordSets(id) => {
+                self.permitted(id, operation.name())?;
+                self.list_sets(account, id, request, repeat)
+            }
+            Operation::ChangeResourceRecordSets(id) => {
+                self.permitted(id, operation.name())?;
+                self.change_sets(account, id, &request.body)
+            }
             Operation::GetChange(id) => self.get_change(account, id),
             Operation::ListTagsForResource(kind, id) => self.list_tags(account, kind, id),
             Operation::ListTagsForResources(kind) => self.list_tags_of_many(account, kind, &request.body),
             Operation::ChangeTagsForResource(kind, id) => self.change_tags(account, kind, id, &request.body),
         }
+    }
+
+    /// Policies are read before anything else.
+    fn permitted(&self, zone: &str, operation: &str) -> Result<(), Refusal> {
+        if !self.zones.get(zone).is_some_and(|zone| zone.forbidden) {
+            return Ok(());
+        }
+        Err(Refusal::denied("route53", operation, &format!(" on resource: arn:aws:route53:::hostedzone/{zone}")))
     }
 
     /// A zone of the account.

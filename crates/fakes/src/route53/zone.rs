@@ -37,6 +37,8 @@ pub(super) struct Zone {
     pub(super) private: bool,
     /// Whether lists of zones leave it out.
     pub(super) unlisted: bool,
+    /// Whether no policy allows to read or change its sets.
+    pub(super) forbidden: bool,
     pub(super) caller_reference: String,
     pub(super) comment: Option<String>,
     /// Region and id of the networks of a private zone.
@@ -73,7 +75,7 @@ impl Zone {
         #[rustfmt::skip]
         let zone = Self {
             id, account, name, private, caller_reference, comment, networks, tags, sets, history, vanished,
-            unlisted: false, lag: 0, limit: 10_000, busy: 0,
+            unlisted: false, forbidden: false, lag: 0, limit: 10_000, busy: 0,
         };
         zone
     }
