@@ -102,7 +102,8 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, peak: usize, owned: usize) -> 
             .map(|(key, deletion)| (key.clone(), deletion.namespace.clone()))
             .collect();
         let counted: BTreeSet<RecordKey> = wanted.keys().cloned().collect();
-        let former = state.held.as_ref().and_then(|held| lasting(held, &config, &counted, &deletes.withheld));
+        let lasts = |held| lasting(held, &config, &counted, &deletes.withheld, &deletes.asked);
+        let former = state.held.as_ref().and_then(lasts);
         let load = ZoneLoad::new(wanted, deletes.free.len() + approved.len(), owned, peak);
         let relieved = ledger.note(&zone, &worker.instance.id, load);
         let mut verdict = BrakeDecision { approved, relieved, ..BrakeDecision::default() };

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use zonewright_core::clock::Timestamp;
 use zonewright_core::guard::{Brake, BrakeScope, HeldPlan, Load, Window, judge, leaves_nothing};
+use zonewright_core::name::DnsName;
 use zonewright_core::record::RecordKey;
 use zonewright_core::zone::InstanceId;
 
@@ -53,7 +54,7 @@ pub(crate) struct Hold {
 #[derive(Debug, Default)]
 pub(crate) struct BrakeLedger {
     zones: BTreeMap<String, (InstanceId, ZoneLoad)>,
-    /// What an earlier process noted of zones, where it could not be read before these were judged.
+    /// What an earlier process noted of zones, where it could not be read at the start; for as long as that is lately.
     recalled: BTreeMap<String, Window>,
 }
 
@@ -72,12 +73,10 @@ impl BrakeLedger {
         if now < before { self.held_widely(zone) } else { Vec::new() }
     }
 
-    /// What an earlier process noted of a zone can be read only now: what stood there then counts as what its owner has had lately. A zone
-    /// that is judged later is judged by it anyway.
+    /// What an earlier process noted of a zone can be read only now: what stood there then counts as what its owner has had lately, also
+    /// in a round that began before, and is judged later.
     pub(crate) fn recall(&mut self, zone: &str, window: &Window) {
-        if self.knows(zone) {
-            self.recalled.insert(zone.to_owned(), window.clone());
-        }
+        self.recalled.insert(zone.to_owned(), window.clone());
     }
 
     /// Whether a zone has been judged.
@@ -124,6 +123,7 @@ impl BrakeLedger {
         windows: &Windows<'_>,
         now: Timestamp,
     ) -> Option<Hold> {
+        self.recalled.retain(|_, window| !window.is_over(brake.window, now));
         let hold = self.hold(brake, zone, former, windows, now);
         if let Some((_, load)) = self.zones.get_mut(zone) {
             load.held = hold.as_ref().map(|hold| hold.scope);
@@ -261,8 +261,9 @@ pub(crate) fn lasting(
     brake: &Brake,
     counted: &BTreeSet<RecordKey>,
     withheld: &BTreeSet<RecordKey>,
+    asked: &BTreeSet<DnsName>,
 ) -> Option<Hold> {
-    let reason = plan.stays(brake, counted, withheld)?;
+    let reason = plan.stays(brake, counted, withheld, asked)?;
     Some(Hold { scope: plan.scope, reason, floor: true })
 }
 

@@ -162,3 +162,26 @@ fn a_zone_that_is_gone_counts_by_what_was_done_there_alone() {
     let hour = Duration::from_hours(1);
     assert_eq!(books.windows["i/c"].deletes(hour, &BTreeSet::new(), Timestamp(0)), 9);
 }
+
+/// An earlier process owned more than this one found: where that can be read only after a round began, its judgement counts it all the same,
+/// whether or not the zone was judged before. It is forgotten with the window.
+#[test]
+fn what_stood_before_counts_however_late_it_is_read() {
+    for judged in [false, true] {
+        let mut books = Books::default();
+        let mut earlier = Window::default();
+        earlier.owns(15, Timestamp(0));
+        if judged {
+            books.wants("i/a", 9, 0);
+            assert_eq!(books.judge("i/a"), None);
+        }
+        books.ledger.recall("i/a", &earlier);
+        books.wants("i/a", 9, 9);
+        assert!(books.judge("i/a").is_some_and(|hold| hold.floor), "judged before: {judged}");
+        let Books { ledger, windows } = &mut books;
+        let windows = Windows { of: &|label| windows.get(label), all: &Vec::new };
+        let later = Timestamp(0).plus(Duration::from_hours(2));
+        assert_eq!(ledger.judge(&Brake::default(), "i/a", None, &windows, later), None);
+        assert!(ledger.recalled.is_empty());
+    }
+}

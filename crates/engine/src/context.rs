@@ -100,6 +100,11 @@ impl EngineContext {
         self.instances.iter().flat_map(|instance| instance.zone_handles()).collect()
     }
 
+    /// The labels of the zones that are served.
+    pub(crate) fn served(&self) -> BTreeSet<String> {
+        self.zone_handles().iter().map(|handle| handle.label()).collect()
+    }
+
     /// The pause after the `failures`-th failure in a row, the first of them at `since`. None: it is not tried again, since this
     /// is the only pass and it has failed for too long.
     pub(crate) fn pause(&self, failures: u32, retry: Retry, since: Instant) -> Option<Duration> {

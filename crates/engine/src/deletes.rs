@@ -80,9 +80,12 @@ impl Deletes {
         self.before = before;
     }
 
-    /// Room was reserved for deletes that are about to go.
+    /// Room was reserved for deletes that are about to go. Where it was before in this round, the window's word from before that
+    /// holds: what is not done gives all of it back.
     pub(crate) fn reserve(&mut self, reserved: Reserved) {
-        self.reserved.extend(reserved);
+        for (key, former) in reserved {
+            self.reserved.entry(key).or_insert(former);
+        }
     }
 
     /// Takes the deletes of a group out of those that room is reserved for.
@@ -153,6 +156,7 @@ mod tests {
         deletes.reserve(Reserved::from([(a.key.clone(), None), (b.key.clone(), Some(Timestamp(3)))]));
         assert_eq!(deletes.take_reserved(&group), Reserved::from([(a.key, None)]));
         assert!(deletes.take_reserved(&group).is_empty());
+        deletes.reserve(Reserved::from([(b.key.clone(), Some(Timestamp(5)))]));
         assert_eq!(deletes.take_all_reserved(), Reserved::from([(b.key, Some(Timestamp(3)))]));
     }
 

@@ -40,6 +40,12 @@ impl Health {
         health.unready.extend(sources(&context.desired_state()));
         health.unready.extend(context.state.in_doubt());
         health.unready.extend(context.instances.iter().filter_map(|instance| zone_list(instance)));
+        for instance in &context.instances {
+            let unsure = instance.listing().unsure.clone();
+            health
+                .unready
+                .extend(unsure.into_iter().map(|(zone, why)| format!("zone {zone} of {}: {why}", instance.id)));
+        }
         for handle in context.zone_handles() {
             let turned = handle.status().turned;
             let alive = turned.map(|at| handle.watch.until().map_or(at, |until| at.max(until)));

@@ -126,7 +126,10 @@ pub(crate) fn outcome(context: &EngineContext) -> Outcome {
     }
     // What waited for a kind that looked empty is planned once more.
     outcome.unfinished = outcome.unfinished || emptied::settle(context);
-    outcome.held = context.state.held().iter().map(|(_, plan)| plan.held.len()).sum();
+    // What was held in a zone that is not served any more cannot go, and is kept for the case that it comes back.
+    let served = context.served();
+    let held = context.state.held().into_iter().filter(|(zone, _)| served.contains(zone));
+    outcome.held = held.map(|(_, plan)| plan.held.len()).sum();
     outcome
 }
 
@@ -165,6 +168,9 @@ fn zones_of(context: &EngineContext, instance: &ProviderInstance, outcome: &mut 
             outcome.fail(true, what, "not listed yet".to_owned());
         }
         None => {}
+    }
+    for (zone, why) in &listing.unsure {
+        outcome.fail(true, format!("zone {zone}"), why.clone());
     }
 }
 

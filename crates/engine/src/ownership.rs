@@ -5,6 +5,7 @@
 //! show; each action requires the record and its claim as they were read; taking, giving and releasing change no record.
 
 mod carry;
+mod hand_over;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -23,6 +24,7 @@ use zonewright_core::rtype::RecordType;
 use zonewright_core::view::ZoneView;
 use zonewright_core::zone::{Zone, ZoneKey};
 
+use self::hand_over::Claimed;
 use crate::config::Instance;
 use crate::in_set;
 
@@ -194,41 +196,10 @@ impl InstanceSnapshot {
         self.zones.iter().map(|(zone, view)| (zone, view)).flat_map(of).collect()
     }
 
-    /// Our records that are selected, each with its claim; where it is asked for, also those that others claim, too.
-    fn ours(&self, disputed: bool) -> Vec<(&Zone, RecordSet, Option<Claim>)> {
-        let ours = self.records().into_iter().filter_map(|(zone, set, ownership)| match ownership {
-            Ownership::Ours(claim) => Some((zone, set, claim)),
-            Ownership::Disputed(_) if disputed => {
-                self.claim_of_ours(zone, &set.key).map(|claim| (zone, set, Some(claim)))
-            }
-            _ => None,
-        });
-        let selected = |(_, set, claim): &(&Zone, RecordSet, Option<Claim>)| {
-            self.scope.selects(&set.key.name, resource(claim.as_ref()))
-        };
-        ours.filter(selected).collect()
-    }
-
     /// Our claim on a record, whoever else claims it.
     fn claim_of_ours(&self, zone: &Zone, key: &RecordKey) -> Option<Claim> {
         let registry = &self.instance.registry;
         registry.claims(zone, key, self).into_iter().find(|claim| Some(&claim.owner) == registry.owner())
-    }
-
-    /// Gives our claims on the selected records to another owner, or to nobody.
-    pub fn hand_over(&self, change: &OwnershipChange) -> Proposal {
-        let from = self.instance.registry.owner().map(ToString::to_string).unwrap_or_default();
-        let to = match change {
-            OwnershipChange::Give(owner) => owner.to_string(),
-            OwnershipChange::Disown | OwnershipChange::Take(_) => "nobody".to_owned(),
-        };
-        let mut proposal = Proposal::default();
-        // Who gives a claim up ends a dispute; who gives it away does not.
-        for (zone, set, claim) in self.ours(*change == OwnershipChange::Disown) {
-            let text = format!("= {set}  {}: {from} -> {to}", resource(claim.as_ref()).unwrap_or("no resource"));
-            self.propose(&mut proposal, zone, &set, change, text);
-        }
-        proposal
     }
 
     /// Claims what is wanted and stands unclaimed: where its values match, or its name is one of `forced`.
@@ -284,7 +255,7 @@ impl InstanceSnapshot {
     pub fn drain(&self) -> Proposal {
         let mut proposal = Proposal::default();
         let mut by_zone: BTreeMap<&ZoneKey, (&Zone, Vec<Group>)> = BTreeMap::new();
-        for (zone, set, claim) in self.ours(false) {
+        for Claimed { zone, set, claim, .. } in self.ours(&mut proposal) {
             if set.key.makes_zone(&zone.name) {
                 proposal.left.push(format!("{}: NS and SOA records at the apex of a zone are never touched", set.key));
                 continue;

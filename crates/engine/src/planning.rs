@@ -25,6 +25,7 @@ use crate::drafting::{Drafts, decide, draft};
 use crate::footprint::{footprint, touches};
 use crate::pipeline::{Prepared, Unclaimed};
 use crate::round_deletes::{Passing, RoundDeletes, passing};
+use crate::state::ZoneState;
 use crate::worker::{AT_A_TIME, Worker};
 use crate::{claim_room, contested, pinning, skip_notes, write_through};
 
@@ -132,7 +133,7 @@ fn takes_nothing(group: &Group) -> bool {
 }
 
 /// Plans names, without what a contest or a pin does not allow. With the keys of what is wanted there as the provider publishes it,
-/// where an approval may depend on it.
+/// where an approval, or a held plan, may depend on it.
 async fn plan(
     worker: &mut Worker,
     names: &[DnsName],
@@ -168,7 +169,8 @@ async fn plan(
         worker.context.report(notes.into_iter().chain(adjusted));
     }
     let mut wanted = BTreeSet::new();
-    if !worker.context.state.look(&worker.handle.label(), |state| state.approvals.is_empty()) {
+    let depends = |state: &ZoneState| !state.approvals.is_empty() || state.held.as_ref().is_some_and(|held| held.floor);
+    if worker.context.state.look(&worker.handle.label(), depends) {
         wanted.extend(placed.iter().flat_map(|(_, placed)| placed).map(|placed| placed.set.key.clone()));
         wanted.extend(unmet.values().flatten().map(|wanted| wanted.key.clone()));
     }
@@ -212,6 +214,7 @@ fn gather(
     }
     skipped(worker, names, &skips);
     deletes.withhold(skips.iter().filter(|skip| is_withheld(skip)), &worker.context.desired_state().evidence);
+    deletes.asked.extend(wanted.iter().map(|key| key.name.clone()));
     let taken = deletes.take(groups);
     approvals::end_of_what_came_back(worker, names, wanted, deletes);
     taken

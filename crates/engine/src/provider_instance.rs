@@ -1,6 +1,6 @@
 //! One provider instance: its provider and registry, the zones that it was last seen to have, and whose a record in them is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tokio::time::Instant;
@@ -46,6 +46,8 @@ pub(crate) struct ZoneListStatus {
     pub(crate) error: Option<(Error, Instant)>,
     /// They are not listed again.
     pub(crate) given_up: bool,
+    /// Zones of an earlier process that the list leaves out, and that cannot be asked for: why.
+    pub(crate) unsure: BTreeMap<ZoneId, String>,
 }
 
 impl ProviderInstance {

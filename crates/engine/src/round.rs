@@ -122,6 +122,7 @@ impl<'a> Round<'a> {
                 self.put_off(ready, queue, &stopped()).await;
                 return false;
             }
+            ready = self.still_approved(ready).await;
             let busy = footprint(ready.groups());
             let pace = self.pace(ready.groups().iter().map(|group| &group.name));
             let (context, instance, handle) =
@@ -236,6 +237,22 @@ impl<'a> Round<'a> {
                 Prepared::default()
             }
         }
+    }
+
+    /// What was prepared, without deletes whose approval has ended since: by an undo, or because the record is asked for again.
+    async fn still_approved(&mut self, prepared: Prepared) -> Prepared {
+        let (context, origin) = (&self.worker.context, &self.worker.origin);
+        let zone = self.worker.handle.label();
+        let (go, ended) = prepared.split(|group| {
+            let mut deleted = group.records().filter(|step| matches!(step.change, Change::Delete { .. }));
+            let approved = deleted.any(|step| origin.is_approved(step.change.key()));
+            !approved || context.state.rests_on_approval(&zone, group)
+        });
+        if !ended.is_empty() {
+            let why = Error::new(ErrorKind::Conflict, "apply changes", "the approval of these deletes has ended");
+            self.put_off(ended, VecDeque::new(), &why).await;
+        }
+        go
     }
 
     /// Groups that were prepared in vain: the zone failed at the piece before them.

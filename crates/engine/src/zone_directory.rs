@@ -60,10 +60,7 @@ pub(crate) async fn run(context: Arc<EngineContext>, instance: Arc<ProviderInsta
     };
     while !directory.cancel.is_cancelled() {
         let pause = match directory.instance.provider.zones().await {
-            Ok(zones) => {
-                directory.listed(zones).await;
-                directory.context.config.interval.max(Duration::from_secs(1))
-            }
+            Ok(zones) => directory.listed(zones).await,
             Err(problem) => directory.failed(problem),
         };
         directory.context.look_whether_all_planned();
@@ -101,15 +98,21 @@ struct Directory {
 }
 
 impl Directory {
-    /// Takes over a list of zones: ends the workers of those that are gone or changed, and starts those of new ones.
-    async fn listed(&mut self, zones: Vec<Zone>) {
-        self.failures = 0;
-        self.reported.forget();
-        self.waiting.clear();
+    /// Takes over a list of zones: ends the workers of those that are gone or changed, and starts those of new ones. Returns how long to
+    /// wait for the next.
+    async fn listed(&mut self, zones: Vec<Zone>) -> Duration {
         let former = self.instance.zone_handles();
         let known: BTreeSet<ZoneId> =
             former.iter().map(|handle| handle.zone.key.zone.clone()).chain(self.remembered.iter().cloned()).collect();
-        let zones = with_missing(&self.instance, zones, &former, &mut self.remembered).await;
+        let remembered = self.remembered.clone();
+        let (zones, unsure) = with_missing(&self.instance, zones, &former, &mut self.remembered).await;
+        if let Some(problem) = unsure.values().next().filter(|_| self.waits_for_certainty()) {
+            self.remembered = remembered;
+            return self.failed(problem.clone());
+        }
+        self.failures = 0;
+        self.reported.forget();
+        self.waiting.clear();
         let handles = self.handles(&zones, &former, &known);
         let vanished = self.end_gone(&handles);
         let mut ended = self.end_changed(&former, &handles);
@@ -121,6 +124,7 @@ impl Directory {
             let mut listing = self.instance.listing();
             listing.tried = true;
             listing.error = None;
+            listing.unsure = unsure.into_iter().map(|(zone, problem)| (zone, problem.chain())).collect();
         }
         let fresh: Vec<&Arc<ZoneHandle>> =
             handles.iter().filter(|handle| !self.running.contains_key(&handle.zone.key)).collect();
@@ -135,6 +139,16 @@ impl Directory {
             self.context.dispatch(&names);
             self.context.rested.notify_waiters();
         }
+        self.context.config.interval.max(Duration::from_secs(1))
+    }
+
+    /// Whether the first list is asked for again where it leaves out a zone of an earlier process, and it cannot be found out whether
+    /// that is there: no name of it is to go to the zone above. Not for ever: the others have to be served.
+    fn waits_for_certainty(&self) -> bool {
+        let listing = self.instance.listing();
+        let longest = if self.context.config.one_pass { self.context.config.start_timeout } else { CERTAINTY };
+        let waited = listing.error.as_ref().map_or(Duration::ZERO, |(_, since)| since.elapsed());
+        (!listing.tried || listing.error.is_some()) && self.instance.zone_handles().is_empty() && waited < longest
     }
 
     /// The handles of zones: those that there are, and new ones. `known` are the zones that were served before.
@@ -307,15 +321,19 @@ impl Directory {
 /// So many zones that are gone keep the count of their errors.
 const GONE_ZONES: usize = 100;
 
+/// So long the first list is asked for again while it leaves out a zone of an earlier process that cannot be asked for.
+const CERTAINTY: Duration = Duration::from_mins(2);
+
 /// A list that leaves out a zone which was there before is not believed: the zone is asked for by itself. Else the names of a
-/// zone would fall to the one above it. `remembered` are the zones of an earlier process, until they were asked for.
+/// zone would fall to the one above it. `remembered` are the zones of an earlier process, until they were asked for; those of them that
+/// cannot be are returned with the reason, unless the credentials may not see them: then they are others' affair.
 async fn with_missing(
     instance: &ProviderInstance,
     listed: Vec<Zone>,
     former: &[Arc<ZoneHandle>],
     remembered: &mut BTreeSet<ZoneId>,
-) -> Vec<Zone> {
-    let mut zones = listed;
+) -> (Vec<Zone>, BTreeMap<ZoneId, Error>) {
+    let (mut zones, mut unsure) = (listed, BTreeMap::new());
     let known = former.iter().map(|handle| handle.zone.key.zone.clone());
     let known: BTreeSet<ZoneId> = known.chain(std::mem::take(remembered)).collect();
     for id in known {
@@ -333,10 +351,21 @@ async fn with_missing(
                 warn!(zone = %id, error, "the list of zones leaves it out; it is kept until that is certain");
                 match former.iter().find(|handle| handle.zone.key.zone == id) {
                     Some(handle) => zones.push(handle.zone.clone()),
-                    None => drop(remembered.insert(id)),
+                    None => {
+                        let why = "the list of zones leaves it out, and it cannot be asked for";
+                        if problem.kind != ErrorKind::Unauthorized {
+                            let told = Error::new(
+                                problem.kind,
+                                "ask for a zone of an earlier process",
+                                format!("{id}: {why}"),
+                            );
+                            unsure.insert(id.clone(), told.caused_by(problem));
+                        }
+                        remembered.insert(id);
+                    }
                 }
             }
         }
     }
-    zones
+    (zones, unsure)
 }

@@ -416,8 +416,22 @@ async fn an_undo_stops_what_an_approval_still_lets_go() {
     assert!(!engine.undo(&plan.hash).await.unwrap().restored.is_empty());
     world.sim.pace(Duration::ZERO);
     let held = rest(&engine).await.held;
-    // Two pieces were done and are back, two more were on their way; the rest waits for another approval.
-    assert_eq!((world.sim.records().len(), held), (700, 500));
+    // Two pieces were done and are back, one more was on its way; the rest, prepared or not, waits for another approval.
+    assert_eq!((world.sim.records().len(), held), (800, 600));
+}
+
+/// What was held in a zone that is gone cannot go: a pass is done without it. Should the zone come back, it is held as before.
+#[tokio::test(start_paused = true)]
+async fn what_is_held_in_a_zone_that_is_gone_keeps_no_pass_from_its_end() {
+    let world = zones(2, 12);
+    let engine = world.start().await;
+    rest(&engine).await;
+    vanish(&world, 1, 0..12);
+    assert_eq!(rest(&engine).await.held, 12);
+    world.sim.leave_out("z1.test", false);
+    assert_eq!(after(&engine, MINUTE * 3).await.held, 0);
+    world.sim.leave_out("z2.test", false);
+    assert_eq!((after(&engine, MINUTE * 3).await.held, world.sim.records().len()), (12, 24));
 }
 
 /// The approval of one zone's plan accepts no doubt about the records of another zone.

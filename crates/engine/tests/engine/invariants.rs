@@ -275,6 +275,31 @@ async fn what_came_meanwhile_does_not_let_go_what_is_held() {
     assert_eq!(world.sim.records().len(), 2);
 }
 
+/// 2: one of them that is gone, or nobody's any more, is not asked for again: the others stay held.
+#[tokio::test(start_paused = true)]
+async fn what_is_held_stays_though_one_of_it_went_another_way() {
+    let world = many(13);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    assert_eq!(rest(&engine).await.held, 13);
+    world.cluster.put("new", &["new.example A 192.0.2.1", "more.example A 192.0.2.1"]);
+    assert_eq!(rest(&engine).await.held, 13);
+    // Somebody deletes one by hand, claim and all; another one's claim goes, as `zonewright release` takes it away.
+    for (at, rtype) in
+        [("n0.example", RecordType::A), ("a-n0.example", RecordType::Txt), ("a-n1.example", RecordType::Txt)]
+    {
+        world.sim.remove(&RecordKey::simple(name(at), rtype));
+    }
+    assert_eq!(after(&engine, Duration::from_hours(2)).await.held, 11);
+    assert_eq!(world.sim.records().len(), 14);
+    // A new process, too.
+    engine.stop().await;
+    let engine = world.start().await;
+    assert_eq!(after(&engine, Duration::from_hours(2)).await.held, 11);
+    assert_eq!(world.sim.records().len(), 14);
+}
+
 /// 2: a trickle is a mass delete too, also over a restart.
 #[tokio::test(start_paused = true)]
 async fn a_trickle_is_stopped_by_the_window() {

@@ -73,6 +73,29 @@ async fn a_dry_run_counts_what_it_plans_again_once() {
     assert_eq!(outcome, Outcome { dry_run: true, ..created(2) });
 }
 
+/// A zone of an earlier pass that the list leaves out, and of which nobody can say whether it is there, was not read.
+#[tokio::test(start_paused = true)]
+async fn a_zone_of_an_earlier_pass_that_cannot_be_asked_for_is_told() {
+    let mut world = World::new(&["example", "sub.example"]);
+    (world.config.one_pass, world.config.start_timeout) = (true, PATIENCE);
+    world.cluster.put("a", &["a.example A 192.0.2.1", "a.sub.example A 192.0.2.1"]);
+    assert_eq!(pass(&world).await.0, created(2));
+    world.sim.leave_out("sub.example", None);
+    world.cluster.put("b", &["b.example A 192.0.2.1"]);
+    let (outcome, took) = pass(&world).await;
+    assert_eq!((outcome.changes.created, outcome.unread.len()), (1, 1), "{outcome:?}");
+    assert!(outcome.unread[0].why.contains("cannot be asked for: ") && took >= PATIENCE, "{outcome:?}, {took:?}");
+    // Whether it is there is known in time.
+    let sim = Arc::clone(&world.sim);
+    tokio::spawn(async move {
+        tokio::time::sleep(PATIENCE / 2).await;
+        sim.leave_out("sub.example", true);
+    });
+    world.cluster.put("c", &["c.sub.example A 192.0.2.1"]);
+    assert_eq!(pass(&world).await.0, created(1));
+    assert!(world.sim.records().contains(&"c.sub.example A 192.0.2.1".to_owned()));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_zone_that_is_back_in_time_is_served() {
     let world = world(3);

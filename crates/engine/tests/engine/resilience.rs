@@ -248,6 +248,35 @@ async fn a_list_that_leaves_out_a_zone_sends_no_name_to_its_parent() {
     }
 }
 
+/// The same for a zone of an earlier process, of which nobody can say whether it is there: the first list waits for that, for a while.
+#[tokio::test(start_paused = true)]
+async fn a_zone_of_an_earlier_process_that_cannot_be_asked_for_sends_no_name_to_its_parent() {
+    let world = World::new(&["example", "sub.example"]);
+    world.cluster.put("a", &["a.example A 192.0.2.1", "a.sub.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    world.sim.leave_out("sub.example", None);
+    world.cluster.put("b", &["b.example A 192.0.2.1", "b.sub.example A 192.0.2.1"]);
+    let (parent, child) = (world.sim.writes_to("example"), world.sim.writes_to("sub.example"));
+    let engine = world.start().await;
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    assert_eq!((world.sim.writes_to("example"), engine.health().is_ready()), (parent, false));
+    world.sim.leave_out("sub.example", true);
+    after(&engine, Duration::from_mins(5)).await;
+    assert_eq!((world.sim.writes_to("example"), world.sim.writes_to("sub.example")), (parent + 1, child + 1));
+    assert!(engine.health().is_ready(), "{:?}", engine.health());
+    engine.stop().await;
+    // Not for ever: the other zones are served. What is not sure is said.
+    world.sim.leave_out("sub.example", None);
+    world.cluster.put("c", &["c.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    after(&engine, Duration::from_mins(5)).await;
+    assert!(world.sim.records().contains(&"c.example A 192.0.2.1".to_owned()));
+    let told = engine.health().unready.join("\n");
+    assert!(told.contains("the list of zones leaves it out, and it cannot be asked for"), "{told}");
+}
+
 /// An intent is left beside a stranger's record. A person makes a claim of ours of it, and the next to read it is whoever takes it for an
 /// intent that is over.
 #[tokio::test(start_paused = true)]

@@ -72,8 +72,8 @@ pub(crate) struct Sim {
     log: Mutex<Vec<Vec<String>>>,
     /// What is created at this name is confirmed and dropped.
     swallowed: Mutex<String>,
-    /// A zone that the list leaves out, and whether it is there all the same.
-    left_out: Mutex<Option<(DnsName, bool)>>,
+    /// A zone that the list leaves out, and whether it is there all the same; `None`: nobody answers that.
+    left_out: Mutex<Option<(DnsName, Option<bool>)>>,
     /// So many more times the zones cannot be listed.
     failing_lists: AtomicUsize,
     /// The zone of each write.
@@ -140,9 +140,9 @@ impl Sim {
         self.failing_lists.store(count, Ordering::SeqCst);
     }
 
-    /// The list of zones leaves one out; `there` is what a question for that zone alone says.
-    pub(crate) fn leave_out(&self, zone: &str, there: bool) {
-        *self.left_out.lock().unwrap() = Some((name(zone), there));
+    /// The list of zones leaves one out; `there` is what a question for that zone alone says, if it is answered.
+    pub(crate) fn leave_out(&self, zone: &str, there: impl Into<Option<bool>>) {
+        *self.left_out.lock().unwrap() = Some((name(zone), there.into()));
     }
 
     pub(crate) fn content(&self) -> MutexGuard<'_, Content> {
@@ -361,9 +361,13 @@ impl Provider for Sim {
     }
 
     async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
+        let zone = self.zones.iter().find(|zone| zone.key.zone == *id).cloned();
         let left_out = self.left_out.lock().unwrap().clone();
-        let there = |zone: &&Zone| left_out.as_ref().is_none_or(|(name, there)| zone.name != *name || *there);
-        Ok(self.zones.iter().filter(there).find(|z| z.key.zone == *id).cloned())
+        let Some((_, there)) = left_out.filter(|(name, _)| zone.as_ref().is_some_and(|zone| zone.name == *name)) else {
+            return Ok(zone);
+        };
+        let there = there.ok_or_else(|| Error::new(ErrorKind::Unavailable, "find a zone", "nobody answers"))?;
+        Ok(zone.filter(|_| there))
     }
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
