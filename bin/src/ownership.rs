@@ -94,7 +94,8 @@ pub(crate) async fn run(
         return Ok(job.nothing(&first, &plan, words, dry_run));
     }
     let written = out.line(&job.planned(&plan, true, dry_run));
-    let headline = job.headline(plan.actions.len());
+    // One change may concern several records, each with its line.
+    let headline = job.headline(plan.actions.iter().map(|action| action.text.lines().count()).sum());
     let shown = out.say(format_args!("{headline}\n{}", plan.to_string().trim_end()));
     warn_of_daemon(settings, job.printer, order);
     if let Some(note) = &job.note {
@@ -163,6 +164,8 @@ impl Job {
             let from = settings.text("from").to_owned();
             settings.set("txt-owner-id", FlagValue::Text(from), true);
         }
+        // Another daemon may still go by the owner id that this one had: what that claims is not meant.
+        settings.set("migrate-from-txt-owner", FlagValue::Text(String::new()), false);
         let to = OwnerId::new(if order == Order::Transfer { settings.text("to") } else { "" });
         if order == Order::Transfer && (to.is_none() || settings.text("from").is_empty()) {
             return Err(wrong("transfer needs --from and --to, each the owner id of a daemon"));
@@ -246,9 +249,11 @@ impl Job {
         let to = self.to.as_ref().map(ToString::to_string).unwrap_or_default();
         let theirs = already.map(|count| format!("{count} records there belong to {to:?} already"));
         if matched {
-            let why = theirs.map(|why| format!(": {why}")).unwrap_or_default();
-            self.printer.say(format_args!("{plan}nothing to do{why}"));
-            return ExitCode::SUCCESS;
+            let done = self.leaves_none(plan);
+            let why = theirs.filter(|_| done).map(|why| format!(": {why}")).unwrap_or_default();
+            let what = if done { "nothing to do" } else { "nothing of it can be done" };
+            self.printer.say(format_args!("{plan}{what}{why}"));
+            return if done || dry_run { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         }
         let owner = Some(self.owner()).filter(|_| !adopts);
         let owner = owner.map(|owner| format!(" of owner {owner:?}")).unwrap_or_default();
@@ -256,6 +261,11 @@ impl Job {
         let why = theirs.map(|why| format!(" ({why})")).unwrap_or_default();
         self.printer.say(format_args!("nothing matched: there is no record{owner}{at}{why}"));
         ExitCode::FAILURE
+    }
+
+    /// Whether nothing of what was asked for is left alone. (What is not as it is wanted is not asked for by `adopt`.)
+    fn leaves_none(&self, plan: &Proposal) -> bool {
+        self.order == Order::Adopt || plan.left.is_empty()
     }
 
     fn headline(&self, count: usize) -> String {
@@ -267,7 +277,7 @@ impl Job {
                 format!("transfer: {count} records of {owner:?} become owned by {:?}; {records}", to.as_str())
             }
             (Order::Release | Order::Transfer, _) => {
-                format!("release: {count} records of {owner:?} stay without an owner; {records}")
+                format!("release: {count} records stay, and are no longer owned by {owner:?}; {records}")
             }
             (Order::Drain, _) => format!("drain: {count} changes delete the records and claims of {owner:?}"),
         }
@@ -283,6 +293,7 @@ impl Job {
         origin: &EntryOrigin,
     ) -> Result<ExitCode> {
         let snapshot = self.snapshot().await?;
+        let all = self.leaves_none(shown);
         let shown: BTreeSet<String> = shown.actions.iter().map(line).collect();
         let (actions, other): (Vec<Action>, Vec<Action>) =
             self.proposal(&snapshot).actions.into_iter().partition(|action| shown.contains(&line(action)));
@@ -314,19 +325,22 @@ impl Job {
         let verified = self.verify(first, &mut report).await;
         out.line(&report);
         verified?;
-        Ok(if failed == 0 && gone == 0 && report.remaining == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let done = all && failed == 0 && gone == 0 && report.remaining == Some(0);
+        Ok(if done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     /// Whether the records are what they were, and what remains to be done; a drain has nothing to compare.
     async fn verify(&self, first: &InstanceSnapshot, report: &mut Outcomes) -> Result<()> {
         let now = self.snapshot().await?;
         if self.order == Order::Drain {
-            report.remaining = now.drain().actions.len();
-            self.printer.say(format_args!("{} changes remain", report.remaining));
+            let left = now.drain().actions.len();
+            report.remaining = Some(left);
+            self.printer.say(format_args!("{left} changes remain"));
             return Ok(());
         }
-        report.remaining = self.proposal(&now).actions.len();
-        let (left, changed) = (report.remaining, differences(&first.contents(), &now.contents()));
+        let left = self.proposal(&now).actions.len();
+        report.remaining = Some(left);
+        let changed = differences(&first.contents(), &now.contents());
         for key in &changed {
             self.printer.say(format_args!("{key} was changed by another writer meanwhile"));
         }

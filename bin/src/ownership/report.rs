@@ -56,10 +56,10 @@ pub(super) struct Outcomes {
     /// What undoes it, if anything was done and is journaled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) undo: Option<String>,
-    /// Records that another writer changed meanwhile.
+    /// Records that another writer changed meanwhile, as a last look shows.
     pub(super) changed_by_others: Vec<String>,
-    /// How many changes remain after a last look.
-    pub(super) remaining: usize,
+    /// How many changes remain after that look; `null` where it failed.
+    pub(super) remaining: Option<usize>,
 }
 
 impl Printer {

@@ -100,17 +100,21 @@ fn an_owner_leaves_for_good(software: DnsSoftware) {
     let nowhere = shop.order("drain").args(&["--yes", "nowhere.shop.test"]);
     ends(&nowhere, 1, &["nothing matched: there is no record of owner \"e2e\" at nowhere.shop.test"]);
     assert_eq!(shop.site.ours(), SHOWN);
-    // A claim whose record is gone goes along.
+    // A claim whose record is gone goes along. What a former owner claims, with the daemon's own flags, does not.
     shop.site.dns.nsupdate("update delete web.shop.test A");
-    ends(&shop.order("drain").arg("--yes"), 0, &["a claim without a record", "2 done, 0 failed", "0 changes remain"]);
+    let drain = shop.order("drain").args(&["--yes", "--migrate-from-txt-owner=someone-else"]);
+    ends(&drain, 0, &["a claim without a record", "2 done, 0 failed", "0 changes remain"]);
     assert_eq!(shop.site.ours_and_claims(), (vec![], vec![]));
+    let theirs =
+        shop.site.zone().into_iter().filter(|record| record.starts_with("taken.") || record.contains("someone-else"));
+    assert_eq!(theirs.count(), 2, "{:?}", shop.site.zone());
 }
 
 fn records_are_released_and_adopted(software: DnsSoftware) {
     require!(software.tools());
     let shop = Shop::new(software, "", TWO);
     shop.once();
-    ends(&shop.order("release").args(&["--yes", "web.shop.test"]), 0, &["stay without an owner", "1 done"]);
+    ends(&shop.order("release").args(&["--yes", "web.shop.test"]), 0, &["are no longer owned by", "1 done"]);
     assert_eq!((shop.site.ours().as_slice(), shop.site.claims().len()), (&SHOWN.map_to_owned()[..], 1));
     // What nobody claims is left alone, whatever the cluster wants.
     shop.put("web", "192.0.2.9");
@@ -149,13 +153,27 @@ fn disputes_and_claims_without_a_record_end_by_name(software: DnsSoftware) {
     let order = |word: &str, name: &str| {
         shop.order(word).without("--txt-owner-id").args(&["--txt-owner-id=one", "--yes", name])
     };
-    ends(&order("drain", "twice.shop.test"), 1, &["nothing matched"]);
-    ends(&order("release", "twice.shop.test"), 0, &["stay without an owner", "1 done, 0 failed"]);
+    let told =
+        ["twice.shop.test A: claimed by two, too", "zonewright release twice.shop.test", "nothing of it can be done"];
+    ends(&order("drain", "twice.shop.test"), 1, &told);
+    let transfer = shop.order("transfer").without("--txt-owner-id").args(&["--from=one", "--to=two", "--yes"]);
+    ends(&transfer.arg("twice.shop.test"), 1, &told);
+    ends(&order("release", "twice.shop.test"), 0, &["one -> two", "are no longer owned by", "1 done, 0 failed"]);
     assert_eq!((claims("a-twice"), claims("owner=two"), claims("owner=one")), (1, 1, 2), "{:?}", shop.site.claims());
     ends(&order("release", "ghost.shop.test"), 1, &["nothing matched"]);
     ends(&order("drain", "ghost.shop.test"), 0, &["a claim without a record", "1 done, 0 failed", "0 changes remain"]);
     assert_eq!((claims("a-ghost"), claims("a-other"), claims("owner=e2e")), (0, 1, 2), "{:?}", shop.site.claims());
     assert_eq!(shop.site.ours(), ["api 0 A 192.0.2.2", "twice 60 A 198.51.100.7", "web 0 A 192.0.2.1"]);
+    // One claim of each owner, in the old format, for two records.
+    let old = |owner: &str| {
+        format!("update add both.shop.test 60 TXT \"heritage=external-dns,external-dns/owner={owner}\"\n")
+    };
+    let records = "update add both.shop.test 60 A 198.51.100.8\nupdate add both.shop.test 60 AAAA 2001:db8::8\n";
+    shop.site.dns.nsupdate(&format!("{records}{}{}", old("one"), old("two")));
+    let told =
+        ["2 records stay", "both.shop.test 60 A 198", "both.shop.test 60 AAAA 2001", "one -> two", "1 done, 0 failed"];
+    ends(&order("release", "both.shop.test"), 0, &told);
+    assert_eq!((claims("both "), claims("owner=two"), claims("owner=one")), (1, 2, 1), "{:?}", shop.site.claims());
 }
 
 trait MapToOwned {
