@@ -67,7 +67,7 @@ struct Inner {
     name: String,
     full: Option<Arc<Turns>>,
     background: Option<Arc<Turns>>,
-    slots: Option<Arc<Semaphore>>,
+    slots: Option<Arc<Slots>>,
     /// Nothing is sent before this time.
     paused: Mutex<Option<Instant>>,
 }
@@ -111,7 +111,8 @@ impl Account {
     }
 
     /// Waits for a turn: first for the share, then for a slot, then for the rate, then for the end of a pause. A caller
-    /// that gives up waiting has used nothing of the rate that it had not yet been given.
+    /// that gives up waiting has used nothing of the rate that it had not yet been given. The slot comes before the rate, so
+    /// that requests which got their turns do not gather behind a slow service, and go out together later.
     ///
     /// # Errors
     /// The rest of a pause that is longer than `longest`.
@@ -120,9 +121,8 @@ impl Account {
         if let (Share::Background, Some(turns)) = (share, &self.0.background) {
             waiting(turns.next()).await;
         }
-        // The semaphore is never closed; without it there is no limit.
         let slot = match &self.0.slots {
-            Some(slots) => waiting(slots.clone().acquire_owned()).await.ok(),
+            Some(slots) => waiting(slots.one(share)).await,
             None => None,
         };
         if let Some(turns) = &self.0.full {
@@ -131,10 +131,19 @@ impl Account {
                 Share::Full | Share::Background => waiting(turns.next()).await,
             }
         }
+        self.rested(longest).await?;
+        Ok(Permit(slot))
+    }
+
+    /// Waits for the end of a pause that the service asked for, and for nothing else: no turn is used.
+    ///
+    /// # Errors
+    /// The rest of a pause that is longer than `longest`.
+    pub async fn rested(&self, longest: Duration) -> Result<(), Duration> {
         while let Some(until) = self.within(longest)? {
             sleep_until(until).await;
         }
-        Ok(Permit(slot))
+        Ok(())
     }
 
     /// The end of the pause, if there is one and it is not longer than this.
@@ -159,17 +168,41 @@ impl fmt::Debug for Account {
     }
 }
 
-fn slots(most: Option<NonZeroU32>) -> Option<Arc<Semaphore>> {
+fn slots(most: Option<NonZeroU32>) -> Option<Arc<Slots>> {
     let most = usize::try_from(most?.get()).unwrap_or(usize::MAX);
-    Some(Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))))
+    let free = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
+    Some(Arc::new(Slots { queue: tokio::sync::Mutex::default(), free }))
 }
 
+/// Slots, in the order in which they were asked for; who may go before the others ([`Share::Next`]) waits for one of them at most, and
+/// for those who may too.
+struct Slots {
+    queue: tokio::sync::Mutex<()>,
+    /// The first one of the queue waits here, and who may go before the others.
+    free: Arc<Semaphore>,
+}
+
+impl Slots {
+    /// Waits for a slot. The semaphore is never closed; without a permit there is no limit.
+    async fn one(&self, share: Share) -> Option<OwnedSemaphorePermit> {
+        let _first_in_the_queue = match share {
+            Share::Next => None,
+            Share::Full | Share::Background => Some(self.queue.lock().await),
+        };
+        self.free.clone().acquire_owned().await.ok()
+    }
+}
+
+/// So many turns in a row may go before the first one of the queue.
+const BEFORE: u32 = 9;
+
 /// Turns at a steady rate after a burst, in the order in which they were asked for; who may go before the others waits for one of them
-/// at most, and for those who may too.
+/// at most, and for those who may too. Where there is always one who may, every tenth turn is of the queue.
 struct Turns {
     queue: tokio::sync::Mutex<()>,
-    /// Held by the one whose turn is the next; of the queue's first one only while it looks.
-    front: tokio::sync::Mutex<()>,
+    /// Held by the one whose turn is the next; of the queue's first one only while it looks, until its turn is due. How many turns went
+    /// before the queue since it had one.
+    front: tokio::sync::Mutex<u32>,
     clock: TokioClock,
     limiter: RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<Nanos>>,
 }
@@ -185,16 +218,31 @@ impl Turns {
     async fn next(&self) {
         let _first_in_the_queue = self.queue.lock().await;
         loop {
-            let front = self.front.lock().await;
-            let Err(early) = self.limiter.check() else { return };
-            drop(front);
-            sleep(early.wait_time_from(self.clock.now())).await;
+            let mut before = self.front.lock().await;
+            let is_due = *before >= BEFORE;
+            match self.limiter.check() {
+                Err(early) if !is_due => {
+                    drop(before);
+                    sleep(early.wait_time_from(self.clock.now())).await;
+                    continue;
+                }
+                Err(_) => self.turn().await,
+                Ok(()) => {}
+            }
+            *before = 0;
+            return;
         }
     }
 
     /// The same before those who wait in the queue.
     async fn first(&self) {
-        let _front = self.front.lock().await;
+        let mut before = self.front.lock().await;
+        self.turn().await;
+        *before = before.saturating_add(1);
+    }
+
+    /// Waits for the turn of the one who holds the front.
+    async fn turn(&self) {
         while let Err(early) = self.limiter.check() {
             sleep(early.wait_time_from(self.clock.now())).await;
         }

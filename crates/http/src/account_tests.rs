@@ -82,6 +82,86 @@ async fn what_goes_next_does_not_wait_for_the_queue() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_queue_moves_while_others_always_go_before_it() {
+    let account = account(1, 1);
+    let others: Vec<_> = (0..3)
+        .map(|_| {
+            let account = account.clone();
+            tokio::spawn(async move { run(&account, Share::Next, usize::MAX).await })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    let queue = tokio::time::timeout(Duration::from_mins(5), run(&account, Share::Full, 10)).await;
+    others.iter().for_each(tokio::task::JoinHandle::abort);
+    let took = queue.expect("the queue moves");
+    assert!(
+        (90_000..=140_000).contains(&took),
+        "10 turns of the queue took {took} ms: about every tenth one is its own"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_goes_next_does_not_wait_for_the_queue_of_the_slots() {
+    let account = Account::new("test", AccountLimits { rate: None, concurrency: NonZeroU32::new(2) });
+    // Requests that take a second each.
+    let send = async |share| {
+        let begun = Instant::now();
+        let permit = account.admit(share, LONG).await.unwrap();
+        let waited = begun.elapsed();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        drop(permit);
+        waited.as_millis()
+    };
+    let queue = async {
+        let waits = futures::future::join_all((0..60).map(|_| send(Share::Full))).await;
+        assert_eq!(waits.into_iter().max(), Some(31_000), "two at a time, and four slots for others");
+    };
+    let next = async {
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        // Who gives up is no longer waited for.
+        assert!(tokio::time::timeout(Duration::from_millis(100), account.admit(Share::Next, LONG)).await.is_err());
+        for _ in 0..4 {
+            let waited = send(Share::Next).await;
+            assert!(waited <= 1_000, "{waited} ms behind others that wait for half a minute");
+        }
+    };
+    tokio::join!(queue, next);
+}
+
+/// More than there are slots go before the others, all the time.
+#[tokio::test(start_paused = true)]
+async fn the_queue_of_the_slots_moves_while_others_always_go_before_it() {
+    let account = Account::new("test", AccountLimits { rate: None, concurrency: NonZeroU32::new(1) });
+    let others: Vec<_> = (0..3)
+        .map(|_| {
+            let account = account.clone();
+            tokio::spawn(async move {
+                loop {
+                    let _slot = account.admit(Share::Next, LONG).await.unwrap();
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+            })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    let queue = tokio::time::timeout(Duration::from_mins(1), run(&account, Share::Full, 5)).await;
+    others.iter().for_each(tokio::task::JoinHandle::abort);
+    assert!(queue.is_ok(), "the queue moves");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_is_waited_for_without_a_turn() {
+    let account = account(1, 1);
+    account.pause(Duration::from_secs(3));
+    for _ in 0..5 {
+        account.rested(LONG).await.unwrap();
+    }
+    assert_eq!(run(&account, Share::Full, 1).await, 0, "the turn is still there");
+    account.pause(Duration::from_mins(1));
+    assert_eq!(account.rested(Duration::from_secs(10)).await, Err(Duration::from_mins(1)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_part_goes_at_the_pace_of_the_whole_and_pauses_by_itself() {
     let accounts = Accounts::default();
     let limits = AccountLimits { rate: Some(Rate::per_second(1)), concurrency: NonZeroU32::new(1) };

@@ -8,6 +8,7 @@ use http::header::{DATE, HeaderName, RETRY_AFTER};
 use http::{HeaderMap, StatusCode};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
 use crate::redact::{shortened, without};
 use crate::retry::retry_after;
@@ -21,6 +22,9 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// The body, complete where the status is a success; of other answers its beginning.
     pub body: Bytes,
+    /// When its request was sent, after it had waited for its turn: what it says is of no earlier time. `None` where it did
+    /// not come by a [`Client`](crate::Client).
+    pub sent: Option<Instant>,
     /// The credentials of the request, which must not appear in what is shown of the body.
     pub(crate) secrets: Vec<SecretString>,
 }
@@ -28,7 +32,7 @@ pub struct Answer {
 impl Answer {
     /// An answer, for transports.
     pub fn new(status: StatusCode, headers: HeaderMap, body: impl Into<Bytes>) -> Self {
-        Self { status, headers, body: body.into(), secrets: Vec::new() }
+        Self { status, headers, body: body.into(), sent: None, secrets: Vec::new() }
     }
 
     /// The value of a header; the first where there are several. What is not UTF-8 is replaced.

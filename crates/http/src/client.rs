@@ -141,6 +141,19 @@ impl Client {
     /// took the request.
     pub async fn json<T: DeserializeOwned>(&self, operation: &'static str, request: &Request) -> Result<T, Failure> {
         let answer = self.send(operation, request).await?;
+        self.read_json(operation, request, &answer)
+    }
+
+    /// What [`Client::json`] makes of the answer to a request, for who needs the answer too.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Protocol`] where the body is no such JSON, with unknown delivery.
+    pub fn read_json<T: DeserializeOwned>(
+        &self,
+        operation: &'static str,
+        request: &Request,
+        answer: &Answer,
+    ) -> Result<T, Failure> {
         answer.json().map_err(|error| {
             let begins = shortened(&answer.excerpt().chars().take(80).collect::<String>());
             let status = answer.status;
@@ -216,7 +229,11 @@ impl Client {
         let result = self.timed(request, &outgoing).await;
         drop(permit);
         let secrets: Vec<SecretString> = credentials.iter().map(|(_, value)| value.clone()).collect();
-        Attempt { result: result.map(|answer| Answer { secrets, ..answer }), credentials, took: begun.elapsed() }
+        Attempt {
+            result: result.map(|answer| Answer { sent: Some(begun), secrets, ..answer }),
+            credentials,
+            took: begun.elapsed(),
+        }
     }
 
     fn outgoing(&self, request: &Request, url: Url, credentials: &Headers) -> Result<Outgoing> {

@@ -38,7 +38,8 @@ pub enum Share {
     Full,
     /// At most a fifth, for what must not slow down the rest.
     Background,
-    /// All of it, before what else waits: for what rests on an answer of a moment ago.
+    /// All of it, before what else waits, for a slot as for a turn: for what rests on an answer of a moment ago. Every tenth
+    /// turn is of the others, so that they get some whatever there is to do.
     Next,
 }
 

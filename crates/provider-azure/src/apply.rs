@@ -128,12 +128,14 @@ impl Records<'_> {
                     .one(key, Share::Next)
                     .await?
                     .map(|found| format!("{key} shall not be there, and {found} stands")),
-                Precondition::NameNotInUse(name) => match self.names(&BTreeSet::from([name.clone()])).await? {
-                    Listing::Names(sets) => {
-                        sets.first().map(|found| format!("{name} shall not be in use, and {found} stands"))
+                Precondition::NameNotInUse(name) => {
+                    match self.names(&BTreeSet::from([name.clone()]), Share::Next).await? {
+                        Listing::Names(sets) => {
+                            sets.first().map(|found| format!("{name} shall not be in use, and {found} stands"))
+                        }
+                        _ => None,
                     }
-                    _ => None,
-                },
+                }
             };
             if unmet.is_some() {
                 return Ok(unmet);

@@ -111,7 +111,7 @@ impl Service {
     /// Waits until a write may go, where the service has asked for a pause. Returns whether that was to be waited for.
     pub(crate) async fn rested(&self) -> bool {
         let (account, longest) = &self.pace;
-        account.admit(Share::Next, *longest).await.is_ok()
+        account.rested(*longest).await.is_ok()
     }
 
     /// Reads something.
@@ -135,11 +135,11 @@ impl Service {
         &self,
         subject: Subject,
         operation: &'static str,
-        link: &str,
-        template: &'static str,
+        (link, template): (&str, &'static str),
+        share: Share,
     ) -> Result<T> {
         let url = self.reads(subject).link(operation, link)?;
-        Ok(self.read(subject, operation, &Request::link(Method::GET, url, template)).await?)
+        Ok(self.read(subject, operation, &Request::link(Method::GET, url, template).share(share)).await?)
     }
 
     fn reads(&self, subject: Subject) -> &Client {

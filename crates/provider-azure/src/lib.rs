@@ -43,6 +43,7 @@ use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::sizes::Sizes;
 use zonewright_core::zone::ZoneId;
 use zonewright_core::{RecordSet, Result, Ttl, Zone};
+use zonewright_http::Share;
 
 use crate::arm::Kind;
 use crate::client::{Service, WRITES_A_SECOND};
@@ -187,7 +188,7 @@ impl Provider for AzureDns {
         match read {
             Read::All | Read::Since(_) => records.page(None).await,
             Read::From(cursor) => records.page(Some(cursor)).await,
-            Read::Names(names) => records.names(names).await,
+            Read::Names(names) => records.names(names, Share::Full).await,
         }
     }
 

@@ -63,7 +63,7 @@ impl Records<'_> {
     /// It is not whole; [`ErrorKind::Conflict`] if the cursor is no longer known.
     pub(crate) async fn page(&self, cursor: Option<&Cursor>) -> Result<Listing> {
         let place = cursor.map(PagePosition::of).transpose()?;
-        let (sets, next) = self.ask(place.as_ref()).await?;
+        let (sets, next) = self.ask(place.as_ref(), Share::Full).await?;
         Ok(match next {
             Some(next) => Listing::Page { sets, next: next.cursor() },
             None => Listing::Full { sets, token: None },
@@ -71,7 +71,7 @@ impl Records<'_> {
     }
 
     /// The sets of a page, and where the next one is.
-    async fn ask(&self, place: Option<&PagePosition>) -> Result<(Vec<RecordSet>, Option<PagePosition>)> {
+    async fn ask(&self, place: Option<&PagePosition>, share: Share) -> Result<(Vec<RecordSet>, Option<PagePosition>)> {
         let template = match self.kind {
             Kind::Public => {
                 "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/dnsZones/{zone}/all"
@@ -83,9 +83,11 @@ impl Records<'_> {
         if place.is_none() {
             self.etags.begin(&self.zone.key.zone);
         }
-        let mut page: Page<Set> = match place {
-            Some(place) => self.service.follow(Subject::Pages, LIST, &place.link, template).await?,
-            None => self.service.read(Subject::Pages, LIST, &self.request(Method::GET, template)?).await?,
+        let mut page: Page<Set> = if let Some(place) = place {
+            self.service.follow(Subject::Pages, LIST, (&place.link, template), share).await?
+        } else {
+            let request = self.request(Method::GET, template)?.share(share);
+            self.service.read(Subject::Pages, LIST, &request).await?
         };
         let last = page.value.last().map(|set| format!("{} {}", set.name, set.rtype())).unwrap_or_default();
         let next = page.next();
@@ -107,27 +109,27 @@ impl Records<'_> {
     ///
     /// # Errors
     /// One of the answers is not whole.
-    pub(crate) async fn names(&self, names: &BTreeSet<DnsName>) -> Result<Listing> {
+    pub(crate) async fn names(&self, names: &BTreeSet<DnsName>, share: Share) -> Result<Listing> {
         let types = convert::types(self.kind);
         let within = names.iter().filter(|name| name.is_within(&self.zone.name));
         let keys = within.flat_map(|name| types.iter().map(|rtype| RecordKey::simple(name.clone(), *rtype)));
         let keys: Vec<RecordKey> = keys.collect();
         if self.sizes.is_below(&self.zone.key.zone, keys.len())
-            && let Some(mut sets) = self.whole(keys.len()).await?
+            && let Some(mut sets) = self.whole(keys.len(), share).await?
         {
             sets.retain(|set| names.contains(&set.key.name));
             return Ok(Listing::Names(sets));
         }
-        let reads: Vec<_> = keys.iter().map(|key| self.one(key, Share::Full)).collect();
+        let reads: Vec<_> = keys.iter().map(|key| self.one(key, share)).collect();
         let found: Vec<Option<RecordSet>> = stream::iter(reads).buffered(CONCURRENCY as usize).try_collect().await?;
         Ok(Listing::Names(found.into_iter().flatten().collect()))
     }
 
     /// All of the zone; none where it has more pages than this.
-    async fn whole(&self, most: usize) -> Result<Option<Vec<RecordSet>>> {
+    async fn whole(&self, most: usize, share: Share) -> Result<Option<Vec<RecordSet>>> {
         let (mut all, mut place): (BTreeMap<RecordKey, RecordSet>, Option<PagePosition>) = (BTreeMap::new(), None);
         for _ in 0..most {
-            let (sets, next) = self.ask(place.as_ref()).await?;
+            let (sets, next) = self.ask(place.as_ref(), share).await?;
             for set in sets {
                 if let Some(set) = all.insert(set.key.clone(), set) {
                     return Err(wrong(LIST, format!("zone {}: {} is on two pages", self.zone.name, set.key)));

@@ -10,7 +10,7 @@ use tracing::warn;
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::zone::{InstanceId, Visibility, ZoneId};
 use zonewright_core::{DnsName, Result, Zone};
-use zonewright_http::Request;
+use zonewright_http::{Request, Share};
 
 use crate::arm::{ArmId, Kind};
 use crate::client::{Service, Subject, wrong};
@@ -88,7 +88,7 @@ impl Zones {
                 return Ok(zones);
             };
             let last = page.value.last().map(|zone| zone.id.clone());
-            page = self.service.follow(Subject::Zones, LIST, &next, self.template()).await?;
+            page = self.service.follow(Subject::Zones, LIST, (&next, self.template()), Share::Full).await?;
             if page.next.as_deref() == Some(next.trim()) || last == page.value.last().map(|zone| zone.id.clone()) {
                 return Err(wrong(LIST, "a page says that it follows itself"));
             }

@@ -7,8 +7,8 @@
 //! <https://developers.cloudflare.com/api/resources/dns/subresources/records/methods/batch/>
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
 
+use tokio::time::Instant;
 use zonewright_core::capability::CnameRules;
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition, StoreStep};
 use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordKey, RecordSet, Zone};
@@ -21,6 +21,7 @@ use crate::convert::{self, RecordProperties};
 use crate::error::has_no_room;
 use crate::operation::{APPLY, WRITE_RECORDS};
 use crate::options::MIXED;
+use crate::reading::READ_HOLDS;
 use crate::records::Groups;
 use crate::wire;
 
@@ -28,7 +29,7 @@ use crate::wire;
 pub(crate) const CNAME: CnameRules = CnameRules { alone: true, flattened: true };
 
 /// The names of which something must be known before the groups are sent.
-pub(crate) fn names(groups: &[Group]) -> BTreeSet<DnsName> {
+pub(crate) fn names<'a>(groups: impl IntoIterator<Item = &'a Group>) -> BTreeSet<DnsName> {
     let wanted = |group: &Group| {
         let changed = group.changes().map(|change| change.key().name.clone());
         let required = required(group).map(|required| match required {
@@ -38,7 +39,7 @@ pub(crate) fn names(groups: &[Group]) -> BTreeSet<DnsName> {
         });
         changed.chain(required).collect::<Vec<_>>()
     };
-    groups.iter().filter(|group| !group.changes_nothing()).flat_map(wanted).collect()
+    groups.into_iter().filter(|group| !group.changes_nothing()).flat_map(wanted).collect()
 }
 
 /// What a group needs of sets that it does not change itself: where its claims are kept elsewhere, of the records that they speak for too.
@@ -167,11 +168,7 @@ pub(crate) fn written_twice(groups: &[Group]) -> BTreeSet<usize> {
     twice
 }
 
-/// How long what was read is good enough to write by: the service compares nothing. What has to wait for longer goes back unsent, and its
-/// names are read again before it.
-const READ_HOLDS: Duration = Duration::from_secs(3);
-
-/// Sends one batch, by what was read at this time. It is not repeated where it may have been carried out, nor long after that time.
+/// Sends one batch, by what was read from this time on. It is not repeated where it may have been carried out, nor long after that time.
 pub(crate) async fn send(service: &Service, zone: &Zone, batch: &wire::Batch, read: Instant) -> Result<(), Failure> {
     let request = Request::new(zonewright_http::Method::POST, "/zones/{zone}/dns_records/batch");
     let request = request.set("zone", &zone.key.zone).json(batch).repeat(Repeat::IfNotCarriedOut);

@@ -17,7 +17,7 @@ use serde_json::json;
 use zonewright_core::change::{Change, Group};
 use zonewright_core::options::Options;
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordType, Zone};
-use zonewright_http::{Failure, Method, Request};
+use zonewright_http::{Failure, Method, Request, Share};
 
 use crate::client::Service;
 use crate::config::{Defaults, Hostnames};
@@ -89,10 +89,11 @@ enum Ask {
 }
 
 impl Ask {
+    /// Before what else waits: it rests on what was listed a moment ago, and a batch may wait for it.
     async fn send(self, service: &Service) -> Result<(), Error> {
         let sent = match self {
-            Self::Change(operation, request) => service.change(operation, &request).await,
-            Self::Remove(operation, request) => service.remove(operation, &request).await,
+            Self::Change(operation, request) => service.change(operation, &request.share(Share::Next)).await,
+            Self::Remove(operation, request) => service.remove(operation, &request.share(Share::Next)).await,
         };
         sent.or_else(gone_already)
     }
@@ -172,14 +173,18 @@ impl Beside {
     }
 
     /// Whether groups ask for what their names have already, as far as it is known.
-    pub(crate) fn is_settled(&self, groups: &[Group], standing: &Groups) -> bool {
-        let groups: Vec<&Group> = groups.iter().collect();
+    pub(crate) fn is_settled(&self, groups: &[&Group], standing: &Groups) -> bool {
         let has = |(name, wanted): (DnsName, OfName)| {
             let found = self.of(&name, RecordType::A);
             (found.hostnames == wanted.hostnames || matches!(self.hostnames, Table::Unmanaged))
                 && (found.region == wanted.region || matches!(self.regions, Table::Unmanaged))
         };
-        ending(&groups, standing).into_iter().map(|name| (name, OfName::default())).chain(asked(&groups)).all(has)
+        ending(groups, standing).into_iter().map(|name| (name, OfName::default())).chain(asked(groups)).all(has)
+    }
+
+    /// Whether [`Beside::take_away`] has something to send.
+    pub(crate) fn has_to_go(&self, groups: &[&Group], standing: &Groups) -> bool {
+        ending(groups, standing).iter().any(|name| self.of(name, RecordType::A) != OfName::default())
     }
 
     /// Takes away what names have whose last records groups take away, before those go. The names of which it failed.

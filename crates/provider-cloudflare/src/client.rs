@@ -1,6 +1,7 @@
 //! The service: requests at the pace of the user, and what its answers are wrapped in.
 
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 use zonewright_core::catalog::ProviderConfig;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_http::{
@@ -64,7 +65,7 @@ impl Service {
         operation: Operation,
         request: &Request,
     ) -> Result<Option<T>, Failure> {
-        Ok(self.envelope(operation, request).await?.result)
+        Ok(self.envelope(operation, request).await?.0.result)
     }
 
     /// As [`Service::ask`], for a request that changes something and whose answer says nothing more.
@@ -95,7 +96,7 @@ impl Service {
         request: &Request,
         number: u64,
     ) -> Result<Page<T>> {
-        let envelope: Envelope<Vec<T>> = self.envelope(operation, request).await?;
+        let (envelope, asked): (Envelope<Vec<T>>, Instant) = self.envelope(operation, request).await?;
         let info = envelope.result_info.unwrap_or_default();
         if let Some(other) = info.page.filter(|page| *page != number) {
             let text = format!("page {number} was asked for, and page {other} was answered");
@@ -109,7 +110,7 @@ impl Service {
                 format!("page {number}: the answer is a success without a result"),
             )
         })?;
-        Ok(Page { items, info })
+        Ok(Page { items, info, asked })
     }
 
     /// All items of a list. `request` makes the request for a page, counted from 1. A list that changes while it is read is read
@@ -123,6 +124,18 @@ impl Service {
         operation: Operation,
         request: impl Fn(u64) -> Request,
     ) -> Result<Vec<T>> {
+        Ok(self.all_since(operation, request).await?.0)
+    }
+
+    /// As [`Service::all`], with the time at which the first page of that reading was asked for.
+    ///
+    /// # Errors
+    /// As [`Service::all`].
+    pub(crate) async fn all_since<T: DeserializeOwned + Identified>(
+        &self,
+        operation: Operation,
+        request: impl Fn(u64) -> Request,
+    ) -> Result<(Vec<T>, Instant)> {
         for _ in 0..READINGS {
             if let Ok(all) = self.reading(operation, &request).await? {
                 return Ok(all);
@@ -136,7 +149,7 @@ impl Service {
         &self,
         operation: Operation,
         request: impl Fn(u64) -> Request,
-    ) -> Result<Result<Vec<T>, Moved>> {
+    ) -> Result<Result<(Vec<T>, Instant), Moved>> {
         let mut collected = Collected::new();
         for number in 1..=PAGES {
             let page = self.page(operation, &request(number), number).await?;
@@ -151,15 +164,18 @@ impl Service {
         Err(Error::new(ErrorKind::Protocol, operation.name, format!("the list does not end after {PAGES} pages")))
     }
 
+    /// What was answered, and when it was asked for.
     async fn envelope<T: DeserializeOwned>(
         &self,
         operation: Operation,
         request: &Request,
-    ) -> Result<Envelope<T>, Failure> {
-        let envelope: Envelope<T> =
-            self.client.json(operation.name, request).await.map_err(|failure| self.placed(operation, failure))?;
+    ) -> Result<(Envelope<T>, Instant), Failure> {
+        let placed = |failure| self.placed(operation, failure);
+        let begun = Instant::now();
+        let answer = self.client.send(operation.name, request).await.map_err(placed)?;
+        let envelope: Envelope<T> = self.client.read_json(operation.name, request, &answer).map_err(placed)?;
         if envelope.success {
-            return Ok(envelope);
+            return Ok((envelope, answer.sent.unwrap_or(begun)));
         }
         Err(self.refused(operation, &envelope.errors))
     }

@@ -4,7 +4,7 @@
 //! hold:
 //!
 //! - A record set is as many records as it has values. All that a call changes goes in one batch, which the service carries out as a
-//!   whole or not at all.
+//!   whole or not at all; where its names cannot all be read in the time for which a reading is good, in several.
 //! - The service knows no conditions, and adds what is created to what stands: names are read right before they are changed, what
 //!   goes or changes is named by the id that was read, and a delete takes nothing but what it names. The engine reads back what was
 //!   created, and withdraws it where another writer was faster ([`CreateMode::Additive`]).
@@ -17,6 +17,7 @@ mod adjust;
 mod agreed;
 mod apply;
 mod beside;
+mod call;
 mod client;
 mod config;
 mod convert;
@@ -28,32 +29,31 @@ mod looks;
 mod operation;
 mod options;
 mod pages;
+mod reading;
 mod records;
 mod table;
 mod wire;
 mod zones;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use tracing::warn;
 use zonewright_core::capability::{Audit, Batch, Capability, CreateMode, Preconditions, TypeSupport};
 use zonewright_core::catalog::{ProviderConfig, ProviderEntry};
-use zonewright_core::change::{Change, Group, Outcome};
+use zonewright_core::change::{Group, Outcome};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::interpret::Interpretation;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::zone::ZoneId;
-use zonewright_core::{DnsName, Error, ErrorKind, RecordSet, RecordType, Result, Zone};
+use zonewright_core::{RecordSet, RecordType, Result, Zone};
+use zonewright_http::Share;
 
 use crate::beside::Beside;
 use crate::client::Service;
 use crate::config::{Config, Defaults, Pace};
 use crate::limits::Plan;
 use crate::looks::Looks;
-use crate::operation::APPLY;
 use crate::records::{Groups, Records};
 use crate::zones::Zones;
 
@@ -126,31 +126,13 @@ impl Cloudflare {
             Some(beside) => beside,
             None => self.look_beside(zone).await,
         };
-        let read = self.records_of(zone).page(cursor).await?;
+        let read = self.records_of(zone).page(cursor, Share::Full).await?;
         self.zones.count(&zone.key.zone, read.total);
         let sets = sets(&read.groups, &beside);
         Ok(match read.next {
             Some(next) => Listing::Page { sets, next },
             None => Listing::Full { sets, token: None },
         })
-    }
-
-    /// What stands at the names of groups, and beside them. Where something beside them is to change, it is asked for anew: what another
-    /// writer made of it meanwhile is not taken away.
-    async fn standing(&self, zone: &Zone, groups: &[Group]) -> Result<(Groups, Arc<Beside>)> {
-        let names = apply::names(groups);
-        let total = self.zones.known(&zone.key.zone).total;
-        let standing = self.records_of(zone).at(&names, total).await?;
-        let touches = |group: &Group| group.changes().any(|change| convert::is_proxiable(change.key().rtype));
-        if !groups.iter().any(touches) {
-            return Ok((standing, Arc::default()));
-        }
-        let recent = self.looks.recent(zone).filter(|beside| beside.is_settled(groups, &standing));
-        let beside = match recent {
-            Some(beside) => beside,
-            None => self.look_beside(zone).await,
-        };
-        Ok((standing, beside))
     }
 }
 
@@ -238,107 +220,10 @@ impl Provider for Cloudflare {
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
-        let mut outcomes: Vec<Option<Outcome>> =
-            groups.iter().map(|group| group.changes_nothing().then_some(Outcome::Applied)).collect();
-        if outcomes.iter().all(Option::is_some) {
-            return outcomes.into_iter().flatten().collect();
-        }
-        let (standing, beside) = match self.standing(zone, groups).await {
-            Ok(read) => read,
-            Err(error) => return unread(&error, outcomes),
-        };
-        let read = Instant::now();
-        let twice = apply::written_twice(groups);
-        let mut batches: Vec<(usize, wire::Batch)> = Vec::new();
-        for (at, (group, outcome)) in groups.iter().zip(&mut outcomes).enumerate() {
-            if outcome.is_some() {
-                continue;
-            }
-            if twice.contains(&at) {
-                let text = format!("{}: another group of the call writes the same record set", group.name);
-                *outcome = Some(Outcome::refused(Error::new(ErrorKind::Invalid, APPLY, text)));
-                continue;
-            }
-            match apply::batch(zone, group, &standing, &beside) {
-                Ok(batch) => batches.push((at, batch)),
-                Err(refused) => *outcome = Some(refused),
-            }
-        }
-        // What a name has beside its last record goes first: the record is what it is remembered by.
-        let hostnames = self.defaults.hostnames.as_ref();
-        let of_call: Vec<&Group> = batches.iter().filter_map(|(at, _)| groups.get(*at)).collect();
-        if !beside.is_settled(groups, &standing) {
-            self.looks.changed(zone);
-        }
-        let stays = beside.take_away(&self.service, zone, &of_call, &standing, hostnames).await;
-        let mut call = Call::default();
-        for (at, batch) in batches {
-            let (Some(group), Some(outcome)) = (groups.get(at), outcomes.get_mut(at)) else { continue };
-            match apply::kept(group, &stays) {
-                Some(kept) => *outcome = Some(kept),
-                None => call.add(at, batch),
-            }
-        }
-        let sent =
-            if call.batch.len() == 0 { Ok(()) } else { apply::send(&self.service, zone, &call.batch, read).await };
-        // A group that changes no record went through whatever became of the others.
-        let mut refused = sent.err().map(|failure| apply::failed(&failure, &call.sent)).unwrap_or_default();
-        let through: Vec<&Group> =
-            call.groups.iter().filter(|at| !refused.contains_key(at)).filter_map(|at| groups.get(*at)).collect();
-        let failed = beside.apply(&self.service, zone, &through, hostnames).await;
-        for at in &call.groups {
-            let (Some(outcome), Some(group)) = (outcomes.get_mut(*at), groups.get(*at)) else { continue };
-            let has_changes = call.sent.binary_search_by_key(at, |(sent, _)| *sent).is_ok();
-            *outcome = Some(refused.remove(at).unwrap_or_else(|| with_beside(zone, group, &failed, has_changes)));
-        }
-        let unsent = || Outcome::NotSent(Error::new(ErrorKind::Unavailable, APPLY, "the group was not reached"));
-        outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(unsent)).collect()
+        self.carry_out(zone, groups).await
     }
 
     async fn served(&self, _: &Zone) -> Result<Option<bool>> {
         Ok(None)
     }
-}
-
-/// What one call sends, and of which groups.
-#[derive(Debug, Default)]
-struct Call {
-    batch: wire::Batch,
-    /// Positions of its groups.
-    groups: Vec<usize>,
-    /// Those that have changes in the batch, in the same order, with whether they leave more records than there were.
-    sent: Vec<(usize, bool)>,
-}
-
-impl Call {
-    fn add(&mut self, at: usize, batch: wire::Batch) {
-        self.groups.push(at);
-        if batch.len() > 0 {
-            self.sent.push((at, batch.posts.len() > batch.deletes.len()));
-        }
-        self.batch.extend(batch);
-    }
-}
-
-/// What became of a group whose records went through. Where what stands beside them did not follow, the group is refused if it asked
-/// for nothing else; else its names are to be read, and what is missing is then asked for by itself.
-fn with_beside(zone: &Zone, group: &Group, failed: &BTreeMap<DnsName, Error>, has_changes: bool) -> Outcome {
-    let mut keys = group.changes().map(Change::key).filter(|key| convert::is_proxiable(key.rtype));
-    match keys.find_map(|key| failed.get(&key.name)) {
-        None => Outcome::Applied,
-        Some(error) if has_changes => {
-            warn!(zone = %zone.name, name = %group.name, %error, "the records stand; what belongs beside them does not");
-            Outcome::Unknown(error.clone())
-        }
-        Some(error) => Outcome::refused(apply::of_group(error)),
-    }
-}
-
-/// The groups whose names could not be read: nothing was sent.
-fn unread(error: &Error, outcomes: Vec<Option<Outcome>>) -> Vec<Outcome> {
-    let outcome = || match error.kind {
-        ErrorKind::NotFound => Outcome::refused(error.clone()),
-        _ => Outcome::NotSent(error.clone()),
-    };
-    outcomes.into_iter().map(|done| done.unwrap_or_else(outcome)).collect()
 }

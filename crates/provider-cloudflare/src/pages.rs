@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use tokio::time::Instant;
+
 use crate::wire::{Identified, PageInfo};
 
 /// One page of a list.
@@ -12,6 +14,8 @@ use crate::wire::{Identified, PageInfo};
 pub(crate) struct Page<T> {
     pub(crate) items: Vec<T>,
     pub(crate) info: PageInfo,
+    /// When it was asked for, after the wait for the turn of that.
+    pub(crate) asked: Instant,
 }
 
 impl<T> Page<T> {
@@ -39,13 +43,15 @@ pub(crate) struct Collected<T> {
     items: Vec<T>,
     ids: BTreeSet<String>,
     pages: u64,
+    /// When the first page was asked for.
+    asked: Option<Instant>,
     /// Items of all pages, as the first one says.
     total: Option<u64>,
 }
 
 impl<T: Identified> Collected<T> {
     pub(crate) fn new() -> Self {
-        Self { items: Vec::new(), ids: BTreeSet::new(), pages: 0, total: None }
+        Self { items: Vec::new(), ids: BTreeSet::new(), pages: 0, asked: None, total: None }
     }
 
     /// Adds the next page.
@@ -57,6 +63,7 @@ impl<T: Identified> Collected<T> {
             return Err(Moved);
         }
         (self.pages, self.total) = (self.pages + 1, page.info.total_count);
+        self.asked.get_or_insert(page.asked);
         for item in page.items {
             if !self.ids.insert(item.id().to_owned()) {
                 return Err(Moved);
@@ -66,17 +73,18 @@ impl<T: Identified> Collected<T> {
         Ok(())
     }
 
-    /// All items, after the last page.
+    /// All items, after the last page, and when the first one was asked for: of which time they are.
     ///
     /// # Errors
     /// There are not as many as the pages state.
-    pub(crate) fn finish(self) -> Result<Vec<T>, Moved> {
+    pub(crate) fn finish(self) -> Result<(Vec<T>, Instant), Moved> {
         let count = u64::try_from(self.items.len()).ok();
         // One page is of one moment.
         if self.pages > 1 && self.total.is_some() && self.total != count {
             return Err(Moved);
         }
-        Ok(self.items)
+        let asked = self.asked.unwrap_or_else(Instant::now);
+        Ok((self.items, asked))
     }
 }
 
@@ -95,9 +103,9 @@ mod tests {
         let mut collected = Collected::new();
         for (total_count, items) in pages {
             let info = PageInfo { total_count: *total_count, ..PageInfo::default() };
-            collected.add(Page { items: items.to_vec(), info })?;
+            collected.add(Page { items: items.to_vec(), info, asked: Instant::now() })?;
         }
-        collected.finish()
+        collected.finish().map(|(items, _)| items)
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 use tracing::warn;
 use zonewright_core::provider::Cursor;
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, Result, Zone};
@@ -72,6 +73,8 @@ pub(crate) struct Read {
     pub(crate) next: Option<Cursor>,
     /// Records of the whole zone.
     pub(crate) total: Option<u64>,
+    /// When its page was asked for.
+    asked: Instant,
 }
 
 /// The list of a zone's records.
@@ -101,14 +104,15 @@ impl Records<'_> {
     ///
     /// # Errors
     /// It is not whole; [`ErrorKind::Conflict`] if it cannot be determined where to go on.
-    pub(crate) async fn page(&self, cursor: Option<&Cursor>) -> Result<Read> {
+    pub(crate) async fn page(&self, cursor: Option<&Cursor>, share: Share) -> Result<Read> {
         let place = PagePosition::of(cursor)?;
-        let (mut number, mut page) = (place.page, self.listed(place.page).await?);
-        if place.has_moved(&page) || !self.goes_on(&place).await? {
+        let (mut number, mut page) = (place.page, self.listed(place.page, share).await?);
+        let asked = page.asked;
+        if place.has_moved(&page) || !self.goes_on(&place, share).await? {
             let mut rest = place.behind(&page);
             if rest.is_none() && place.page > 1 {
                 number -= 1;
-                page = self.listed(number).await?;
+                page = self.listed(number, share).await?;
                 rest = place.behind(&page);
             }
             match rest {
@@ -135,22 +139,22 @@ impl Records<'_> {
             let size = page.info.per_page;
             next = Some(PagePosition { page: number + 1, total, size, kept }.cursor()?);
         }
-        Ok(Read { groups: self.read(records), next, total })
+        Ok(Read { groups: self.read(records), next, total, asked })
     }
 
     /// Whether the last record of the page before is still where that page ended, after this one was read. Where as many came behind it
     /// as went before it, the numbers are the same, and what moved from the beginning of this page to the end of that one is on neither.
-    async fn goes_on(&self, place: &PagePosition) -> Result<bool> {
+    async fn goes_on(&self, place: &PagePosition, share: Share) -> Result<bool> {
         let (Some(size), Some(last)) = (place.size, place.kept.last()) else { return Ok(true) };
         let number = place.page.saturating_sub(1).saturating_mul(size);
-        let request = in_order(self.unsized_request(number).query("per_page", 1));
+        let request = in_order(self.unsized_request(number).query("per_page", 1)).share(share);
         let page: Page<wire::Record> = self.service.page(LIST_RECORDS, &request, number).await?;
         Ok(page.items.first().is_some_and(|record| record.id == last.id))
     }
 
     /// The page with this number, of the records in the order of their names.
-    async fn listed(&self, number: u64) -> Result<Page<wire::Record>> {
-        self.service.page(LIST_RECORDS, &in_order(self.request(number)), number).await
+    async fn listed(&self, number: u64, share: Share) -> Result<Page<wire::Record>> {
+        self.service.page(LIST_RECORDS, &in_order(self.request(number)).share(share), number).await
     }
 
     /// The records at these names: by a request for each ending that they share, or all of the zone where that is cheaper. `total`
@@ -160,50 +164,71 @@ impl Records<'_> {
     /// One of the answers is not whole.
     pub(crate) async fn at(&self, names: &BTreeSet<DnsName>, total: Option<u64>) -> Result<Groups> {
         let families = families(names, &self.zone.name);
-        let whole = total.zip(self.size).map(|(total, size)| cost_of_all(total, size));
-        if whole.is_some_and(|cost| u64::try_from(families.len()).unwrap_or(u64::MAX) > cost) {
-            match self.whole().await {
+        if self.cost_of_whole(total, families.len()).is_some() {
+            match self.whole(Share::Full).await {
                 // Its pages moved while they were read.
                 Err(error) if error.kind == ErrorKind::Conflict => {}
-                read => return Ok(of_names(read?, names)),
+                read => return Ok(of_names(read?.0, names)),
             }
         }
         let mut found = Groups::new();
         // What was read first gets old while the rest waits behind other zones.
         let shares = [Share::Full].into_iter().chain(std::iter::repeat(Share::Next));
-        for (family, share) in families.into_iter().zip(shares) {
-            match self.ending_so(&family, share).await? {
-                Some(records) => found.extend(of_names(self.read(records), names)),
-                None => {
-                    for name in family {
-                        let request = |page| self.request(page).query("name.exact", name.as_str()).share(share);
-                        let records = self.service.all(LIST_RECORDS, request).await?;
-                        found.extend(of_names(self.read(records), &BTreeSet::from([name.clone()])));
-                    }
-                }
-            }
+        for (family, share) in families.iter().zip(shares) {
+            found.extend(of_names(self.family(family, share).await?.0, names));
         }
         Ok(found)
     }
 
-    /// The records whose names end as the first of several does, if they fit on one page.
-    async fn ending_so(&self, family: &[&DnsName], share: Share) -> Result<Option<Vec<wire::Record>>> {
-        let [first, _, ..] = family else { return Ok(None) };
-        let request = self.request(1).query("name.endswith", first.as_str()).share(share);
-        let page: Page<wire::Record> = self.service.page(LIST_RECORDS, &request, 1).await?;
-        Ok(page.is_last(1).then_some(page.items))
+    /// What it costs to read the whole zone, in requests, where that is less than these.
+    pub(crate) fn cost_of_whole(&self, total: Option<u64>, requests: usize) -> Option<u64> {
+        let cost = total.zip(self.size).map(|(total, size)| cost_of_all(total, size));
+        cost.filter(|cost| u64::try_from(requests).unwrap_or(u64::MAX) > *cost)
     }
 
-    async fn whole(&self) -> Result<Groups> {
-        let (mut all, mut cursor) = (Groups::new(), None);
-        loop {
-            let read = self.page(cursor.as_ref()).await?;
-            all.extend(read.groups);
-            cursor = Some(match read.next {
-                Some(next) => next,
-                None => return Ok(all),
-            });
+    /// The records of one family of names, and when the first of them were asked for. The first request has this share; what was read by it
+    /// waits for the rest.
+    ///
+    /// # Errors
+    /// One of the answers is not whole.
+    pub(crate) async fn family(&self, family: &[&DnsName], share: Share) -> Result<(Groups, Instant)> {
+        let (mut found, mut since, mut share) = (Groups::new(), None, share);
+        if let [first, _, ..] = family {
+            let request = self.request(1).query("name.endswith", first.as_str()).share(share);
+            let page: Page<wire::Record> = self.service.page(LIST_RECORDS, &request, 1).await?;
+            if page.is_last(1) {
+                return Ok((self.read(page.items), page.asked));
+            }
+            (since, share) = (Some(page.asked), Share::Next);
         }
+        // The names end so of too many records for one page: each by itself.
+        for name in family {
+            let first = share;
+            let request = |page| {
+                let share = if page == 1 { first } else { Share::Next };
+                self.request(page).query("name.exact", name.as_str()).share(share)
+            };
+            let (records, asked) = self.service.all_since(LIST_RECORDS, request).await?;
+            found.extend(of_names(self.read(records), &BTreeSet::from([(*name).clone()])));
+            since.get_or_insert(asked);
+            share = Share::Next;
+        }
+        Ok((found, since.unwrap_or_else(Instant::now)))
+    }
+
+    /// All records of the zone, and when the first of them were asked for. The first request has this share; what was read by it waits for
+    /// the rest.
+    ///
+    /// # Errors
+    /// As [`Records::page`].
+    pub(crate) async fn whole(&self, share: Share) -> Result<(Groups, Instant)> {
+        let mut read = self.page(None, share).await?;
+        let (mut all, since) = (read.groups, read.asked);
+        while let Some(next) = &read.next {
+            read = self.page(Some(next), Share::Next).await?;
+            all.append(&mut read.groups);
+        }
+        Ok((all, since))
     }
 
     /// Records by their keys. One that cannot be read is reported and left out: it cannot be written either, so it is nobody's here.
@@ -231,7 +256,7 @@ fn cost_of_all(total: u64, size: u64) -> u64 {
 
 /// Names, each with those that end as it does: a claim's name often is that of its record with a prefix. Every name ends as the apex
 /// does, so that it stands alone.
-fn families<'a>(names: &'a BTreeSet<DnsName>, apex: &DnsName) -> Vec<Vec<&'a DnsName>> {
+pub(crate) fn families<'a>(names: &'a BTreeSet<DnsName>, apex: &DnsName) -> Vec<Vec<&'a DnsName>> {
     let mut by_length: Vec<&DnsName> = names.iter().collect();
     by_length.sort_by_key(|name| name.as_str().len());
     let mut families: Vec<Vec<&DnsName>> = Vec::new();
@@ -247,7 +272,8 @@ fn families<'a>(names: &'a BTreeSet<DnsName>, apex: &DnsName) -> Vec<Vec<&'a Dns
     families
 }
 
-fn of_names(mut groups: Groups, names: &BTreeSet<DnsName>) -> Groups {
+/// The records at these names.
+pub(crate) fn of_names(mut groups: Groups, names: &BTreeSet<DnsName>) -> Groups {
     groups.retain(|key, _| names.contains(&key.name));
     groups
 }

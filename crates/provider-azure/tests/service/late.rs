@@ -1,14 +1,17 @@
 //! Writes that rest on a reading: they go soon after it, or not at all.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{GROUP, SUBSCRIPTION, ZONE, ours, provider, theirs};
 use futures::future::join_all;
+use tokio::task::JoinSet;
 use zonewright_core::catalog::FlagValue;
 use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::error::ErrorKind;
 use zonewright_core::listing::whole;
-use zonewright_core::provider::Provider;
+use zonewright_core::provider::{Provider, Read};
 use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl, Zone};
 use zonewright_fakes::azure::{AzureDns as Service, Fault, Kind};
 
@@ -103,6 +106,29 @@ async fn what_many_zones_write_is_read_right_before() {
     let outcomes: Vec<Outcome> = join_all(calls).await.into_iter().flatten().collect();
     let labels: Vec<&str> = outcomes.iter().map(Outcome::label).collect();
     assert_eq!(labels, ["applied"; 27]);
+}
+
+/// Zones that are read name by name have more requests waiting than may be under way: a change's do not wait for them.
+#[tokio::test]
+async fn a_change_is_not_held_up_by_zones_that_are_read() {
+    let (service, _) = claimed();
+    let provider = Arc::new(provider(&service, Kind::Public, &[("azure-api-qps", FlagValue::Int(1))]));
+    let zone = provider.zones().await.unwrap().pop().unwrap();
+    let mut others = JoinSet::new();
+    for at in 0..8 {
+        let (provider, zone) = (provider.clone(), zone.clone());
+        let names = BTreeSet::from([DnsName::parse(&format!("other{at}.example.test")).unwrap()]);
+        others.spawn(async move { while provider.records(&zone, Read::Names(&names)).await.is_ok() {} });
+    }
+    // Thirty go at once, and then three each second.
+    while service.calls().get("GetRecordSet").copied().unwrap_or_default() < 30 {
+        tokio::task::yield_now().await;
+    }
+    let create = Change::Create { to: set("new.example.test", RecordType::Cname, "other.example.net") };
+    for group in [change("192.0.2.1", "192.0.2.2"), requiring(&claim("ours"), create)] {
+        let outcome = tokio::time::timeout(Duration::from_secs(15), apply(&*provider, &zone, group)).await.unwrap();
+        assert!(matches!(outcome, Outcome::Applied), "{outcome:?}");
+    }
 }
 
 /// The service counts each action by itself: who may not list for five minutes may well write.

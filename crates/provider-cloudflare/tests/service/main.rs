@@ -8,6 +8,7 @@ mod common;
 mod suite;
 
 mod beside;
+mod late;
 mod live;
 mod refused;
 mod requests;
