@@ -1,16 +1,19 @@
 //! Several DNSRecords for one name of one zone: which of them has it. Pure.
 //!
-//! In: every DNSRecord that is known, by the name that it asks for. Out: the one that stands before an object, if there is one.
+//! In: every DNSRecord that is known, by the name that it asks for. Out: those that stand before an object, if there are any.
 //! What must hold: of two objects exactly one has the name, whichever is looked at first and however often: the older one, then
 //! the one with the lesser UID; in a zone that one of them leaves the other one has it. An object that was migrated, or has found no
 //! zone yet, stands before nobody, nor does one whose zone of the same id is in another project or subscription. CNAMEs contend with
-//! addresses too: at one name only one of them can be.
+//! addresses too: at one name only one of them can be. A record stays in a zone for an object alone whose mark names that zone: no other
+//! one is sure to take it away one day.
 
 use std::collections::{BTreeSet, HashMap};
 
 use zonewright_core::{DnsName, RecordType};
 
 use crate::convert;
+use crate::secret::subscription_of;
+use crate::sent::SentChanges;
 use crate::types::{DnsRecord, RecordName};
 
 /// What of an object decides.
@@ -52,6 +55,14 @@ impl Claimant {
         self.zone.as_deref().is_some_and(|own| same_zone(own, zone))
             && home.zip(self.home.as_deref()).is_none_or(|(home, own)| home == own)
     }
+
+    /// Whether both may ask for one record, if it is in one zone.
+    fn contends_with(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.provider == other.provider
+            && contend(self.rtype, other.rtype)
+            && !other.migrated
+    }
 }
 
 /// Whether records of these types cannot both be what two objects ask for.
@@ -72,6 +83,12 @@ fn same_zone(one: &str, other: &str) -> bool {
     let (one, other) = (bare(one), bare(other));
     let last = |text: &str| text.rsplit('/').next().map(str::to_owned);
     one == other || one.contains('/') != other.contains('/') && last(&one) == last(&other)
+}
+
+/// Whether a zone of a mark is this one, as another mark or a spec writes it.
+fn is_marked(marked: &str, zone: &str) -> bool {
+    let subscriptions = subscription_of(marked).zip(subscription_of(zone));
+    same_zone(marked, zone) && subscriptions.is_none_or(|(one, other)| one.eq_ignore_ascii_case(other))
 }
 
 /// All objects by the names that they ask for.
@@ -139,20 +156,33 @@ impl Contest {
         let me = self.claimants.get(object);
         let objects = me.and_then(|me| self.by_name.get(&me.name)).into_iter().flatten();
         let others = objects.filter(move |other| *other != object);
-        others.filter_map(|other| Some((other, self.claimants.get(other)?))).filter(move |(_, other)| {
-            me.is_some_and(|me| me.provider == other.provider && contend(me.rtype, other.rtype))
-                && !other.migrated
-                && other.is_in(zone, home)
-        })
+        others
+            .filter_map(|other| Some((other, self.claimants.get(other)?)))
+            .filter(move |(_, other)| me.is_some_and(|me| me.contends_with(other)) && other.is_in(zone, home))
     }
 
-    /// The object that has the name which `object` asks for in this zone, if that is another one; where it asks for it in another zone
-    /// by now, whoever asks for it in this one has it.
-    pub fn winner(&self, object: &RecordName, zone: &str, home: Option<&str>) -> Option<RecordName> {
-        let me = self.claimants.get(object)?;
+    /// The objects that stand before `object` for its name in this zone, the oldest first; where it asks for the name in another zone by
+    /// now, everybody who asks for it in this one.
+    pub fn before(&self, object: &RecordName, zone: &str, home: Option<&str>) -> Vec<RecordName> {
+        let Some(me) = self.claimants.get(object) else { return Vec::new() };
         let leaves = !me.is_in(zone, home);
-        let before = self.rivals(object, (zone, home)).filter(|(_, other)| leaves || other.age < me.age);
-        before.min_by(|(_, one), (_, other)| one.age.cmp(&other.age)).map(|(name, _)| name.clone())
+        let rivals = self.rivals(object, (zone, home));
+        let mut before: Vec<_> = rivals.filter(|(_, other)| leaves || other.age < me.age).collect();
+        before.sort_by(|(_, one), (_, other)| one.age.cmp(&other.age));
+        before.into_iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The object that has the name which `object` asks for in this zone, if that is another one.
+    pub fn winner(&self, object: &RecordName, zone: &str, home: Option<&str>) -> Option<RecordName> {
+        self.before(object, zone, home).into_iter().next()
+    }
+
+    /// Whether another object, as the API server has it now, asks for the name of `object` in this zone and may have published there.
+    /// Its mark says so before anything is sent; an object that only asks for the name may go without its provider being asked.
+    pub fn has_published(&self, object: &RecordName, other: &DnsRecord, zone: &str) -> bool {
+        let (Some(me), Some(asked)) = (self.claimants.get(object), Claimant::of(other)) else { return false };
+        let marks = SentChanges::of_any(other);
+        me.contends_with(&asked) && asked.is_in(zone, None) && marks.zones().iter().any(|one| is_marked(one, zone))
     }
 
     /// The objects that have to look again once `object` has found its zone, or is gone.
@@ -221,6 +251,7 @@ mod tests {
     fn the_oldest_has_the_name() {
         let mut three = contest(&[("b", "x.y A Z 2"), ("a", "x.y A Z 3"), ("c", "x.y A Z 1")]);
         assert_eq!(["a", "b", "c"].map(|name| winner(&three, name)), [Some("c".into()), Some("c".into()), None]);
+        assert_eq!(three.before(&object("a"), "Z", None), [object("c"), object("b")]);
         three.note(&object("c"), None);
         assert_eq!(["a", "b"].map(|name| winner(&three, name)), [Some("b".into()), None]);
     }
@@ -274,6 +305,37 @@ mod tests {
         two.lives(&object("new"), "one".to_owned());
         assert_eq!(winner_in(&two, "old", "g/z", Some("one")).as_deref(), Some("new"));
         assert_eq!(winner_in(&two, "old", "g/z", Some("two")), None);
+    }
+
+    #[test]
+    fn who_has_published_says_so_in_its_mark() {
+        let mut contest = Contest::default();
+        let me = crate::testing::record("x.example.com A 192.0.2.1");
+        contest.note(&object("old"), Claimant::of(&me));
+        let check = |line: &str, (spec, status): (&str, &str), mark: Option<&[&str]>, zone: &str, expected: bool| {
+            let mut other = crate::testing::record(line);
+            (other.spec.zone, other.status.zone) = (Some(spec.to_owned()), Some(status.to_owned()));
+            let mark = mark.map(|zones| SentChanges::to(zones.iter().map(|zone| (*zone).to_owned())).to_value());
+            other.status.provider_status = mark;
+            assert_eq!(contest.has_published(&object("old"), &other, zone), expected, "{line} {spec} {status} {zone}");
+        };
+        let line = "x.example.com A 192.0.2.2";
+        check(line, ("", "Z"), Some(&["Z"]), "Z", true);
+        check(line, ("Z", ""), Some(&["Y", "/hostedzone/Z"]), "Z", true);
+        // Of an object of another controller its status says so.
+        check(line, ("", "Z"), None, "Z", true);
+        // It only asks for the name there.
+        check(line, ("Z", ""), None, "Z", false);
+        check(line, ("Z", ""), Some(&[]), "Z", false);
+        check(line, ("Z", "Y"), Some(&["Y"]), "Z", false);
+        // It leaves the zone, too.
+        check(line, ("Y", "Z"), Some(&["Z"]), "Z", false);
+        check("y.example.com A 192.0.2.2", ("", "Z"), Some(&["Z"]), "Z", false);
+        check("x.example.com TXT t", ("", "Z"), Some(&["Z"]), "Z", false);
+        let id = |subscription: &str| format!("/subscriptions/{subscription}/resourcegroups/g/providers/x/dnszones/z");
+        check(line, ("", "g/z"), Some(&[&id("one")]), &id("ONE"), true);
+        check(line, ("", "g/z"), Some(&[&id("one")]), "g/z", true);
+        check(line, ("", "g/z"), Some(&[&id("one")]), &id("two"), false);
     }
 
     #[test]

@@ -220,6 +220,7 @@ impl Reconciler {
         for zone in former.zones().iter().filter(|zone| !is_present(zone)) {
             info!(object = %record.record_name(), zone, "the records are in another zone now");
             withdrawal.add(zone, self.withdraw(record, account, zone).await)?;
+            self.world().losers_look(&record.record_name(), zone);
         }
         self.conclude(record, &withdrawal, Some(&present.mark))
     }
@@ -302,8 +303,10 @@ fn now(record: &DnsRecord) -> Moment {
 }
 
 /// What a deletion needs to know of a zone.
-struct Former {
+struct Former<'a> {
     zone: Zone,
+    /// Its project or subscription.
+    home: Option<&'a str>,
     name: DnsName,
 }
 

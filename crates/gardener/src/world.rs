@@ -120,12 +120,17 @@ impl ClusterState {
         if let Some(known) = self.known.remove(name)
             && let Some(zone) = known.status.zone
         {
-            for loser in self.contest.losers(name, &zone) {
-                self.look(&loser, true);
-            }
+            self.losers_look(name, &zone);
         }
         self.contest.note(name, None);
         self.queue.remove(name);
+    }
+
+    /// Those that ask for the name of an object in this zone look again: it has published there, or has left.
+    pub fn losers_look(&mut self, name: &RecordName, zone: &str) {
+        for loser in self.contest.losers(name, zone) {
+            self.look(&loser, true);
+        }
     }
 
     /// The list of objects is complete: those that are not on it are gone.

@@ -37,11 +37,12 @@ const TYPES: [RecordType; 4] = [RecordType::A, RecordType::Aaaa, RecordType::Cna
 /// Called right before the first change is sent, and where the records stand already as they are wanted. Where it fails nothing is sent.
 #[async_trait]
 pub trait Mark: Send + Sync {
-    /// Writes down that the zone holds records of the object, or is about to.
+    /// Writes down that the zone holds records of the object, or is about to. `false` says that what stands is to be left there: nothing
+    /// is sent.
     ///
     /// # Errors
     /// It is not written.
-    async fn sending(&self) -> Result<(), OperationFailure>;
+    async fn sending(&self) -> Result<bool, OperationFailure>;
 }
 
 /// Where a name is changed, and for whom.
@@ -110,13 +111,15 @@ impl ChangeTarget<'_> {
             let adopting = matches!(plan, ApplyPlan::Adopt(_));
             let Some(group) = self.group(plan, &view)? else {
                 // What stands as it is wanted is the object's own from here on: whatever becomes of it takes the record along.
-                return if matches!(job, Job::Bring { .. }) { mark.sending().await } else { Ok(()) };
+                return if matches!(job, Job::Bring { .. }) { mark.sending().await.map(drop) } else { Ok(()) };
             };
             // It was read back, and is not in force: the next attempt starts with a pause.
             if let Some(error) = unknown {
                 return Err(OperationFailure::Provider(error));
             }
-            mark.sending().await?;
+            if !mark.sending().await? {
+                return Ok(());
+            }
             match self.send(group).await? {
                 GroupResult::Applied if adopting => {}
                 GroupResult::Applied => return Ok(()),

@@ -15,16 +15,18 @@ use crate::testing::{Fault, Script, account, record};
 struct Marks {
     written: AtomicUsize,
     fail: bool,
+    /// What stands is to be left there.
+    stays: bool,
 }
 
 #[async_trait]
 impl Mark for Marks {
-    async fn sending(&self) -> Result<(), OperationFailure> {
+    async fn sending(&self) -> Result<bool, OperationFailure> {
         if self.fail {
             return Err(OperationFailure::Cluster(Error::new(ErrorKind::Unavailable, "change object", "no answer")));
         }
         self.written.fetch_add(1, Ordering::Relaxed);
-        Ok(())
+        Ok(!self.stays)
     }
 }
 
@@ -125,6 +127,14 @@ async fn what_stood_before_is_taken_over_without_a_registry() {
     let writes = case.script.writes();
     case.place().withdraw(&name("x.example.com"), RecordType::A, &case.marks).await.unwrap();
     assert_eq!(case.script.writes(), writes, "nothing stands");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_to_be_left_there_stays() {
+    let case = Case { marks: Marks { stays: true, ..Marks::default() }, ..Case::new() };
+    case.script.put(set("x.example.com A ttl=120 192.0.2.1"));
+    case.place().withdraw(&name("x.example.com"), RecordType::A, &case.marks).await.unwrap();
+    assert_eq!((case.script.shown().len(), case.script.writes()), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -46,10 +46,7 @@ impl Reconciler {
             record = self.without_request(record).await?;
         }
         if let Some(zone) = zone.filter(|_| asked) {
-            let mut world = self.world();
-            for loser in world.contest.losers(&record.record_name(), &zone.status) {
-                world.look(&loser, true);
-            }
+            self.world().losers_look(&record.record_name(), &zone.status);
         }
         Ok(record)
     }

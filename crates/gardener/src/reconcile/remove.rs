@@ -1,7 +1,7 @@
 //! Deletion: the records go, then the finalizer.
 //!
-//! What must hold: the provider is asked wherever changes may ever have been sent; a record that belongs to another DNSRecord
-//! stays; a zone that was sent to is asked for where it is, wherever the present spec leads; where the service says that it is gone
+//! What must hold: the provider is asked wherever changes may ever have been sent; a record that another DNSRecord has published
+//! stays, and none for one that only asks for it; a zone that was sent to is asked for where it is, wherever the present spec leads; where the service says that it is gone
 //! there is nothing left to take away, and where it refuses the credentials it says nothing of the sort; a shoot that is forced to go
 //! is not held up by its provider, and no object by a zone that its owner gives up.
 
@@ -112,14 +112,14 @@ impl Reconciler {
     ) -> Result<(), OperationFailure> {
         let Ok((name, rtype)) = convert::key(record) else { return Ok(()) };
         let home = self.home_of_zone(record, account, text).await?;
-        if let Some(winner) = self.winner(record, (text, home)).await {
-            info!(object = %record.record_name(), zone = text, "the record stays: DNSRecord {winner} has it there");
+        if self.stays(record, (text, home.as_deref())).await? {
             return Ok(());
         }
         let Some((other, zone)) = self.zone_sent_to(record, account, text).await? else { return Ok(()) };
         let there = other.as_deref().unwrap_or(account);
         let id = zone.key.zone.clone();
-        let done = self.take_away(record, there, (Former { zone, name }, rtype), text).await;
+        let former = Former { zone, home: home.as_deref(), name };
+        let done = self.take_away(record, there, (former, rtype), text).await;
         match done {
             // The zone is gone, and the records with it.
             Err(OperationFailure::Provider(error)) if error.kind == ErrorKind::NotFound => {
@@ -138,17 +138,45 @@ impl Reconciler {
         &self,
         record: &DnsRecord,
         account: &ProviderAccount,
-        (former, rtype): (Former, RecordType),
+        (former, rtype): (Former<'_>, RecordType),
         text: &str,
     ) -> Result<(), OperationFailure> {
-        let Former { zone, name } = former;
+        let Former { zone, home, name } = former;
         if !zone.covers(&name) {
             return Ok(());
         }
         let (rival, resource) = (self.rival(record), super::resource(record));
         let place = ChangeTarget { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
         let text = ZoneText { mark: text.to_owned(), ..ZoneText::of(account.kind, &account.scope, &zone.key.zone) };
-        place.withdraw(&name, rtype, &self.mark_of_former(record, &text)).await
+        place.withdraw(&name, rtype, &self.mark_of_former(record, &text, home)).await
+    }
+
+    /// Whether the records stay in a zone, as the mark has it: another DNSRecord that has the name there has published it, and takes it
+    /// away when it goes. One that only asks for it may never publish, and knows of nothing to be taken away then.
+    pub(super) async fn stays(
+        &self,
+        record: &DnsRecord,
+        (zone, home): (&str, Option<&str>),
+    ) -> Result<bool, OperationFailure> {
+        if self.registry.owner().is_some() {
+            return Ok(false);
+        }
+        let name = record.record_name();
+        let mut asked = BTreeSet::new();
+        loop {
+            let before = self.world().contest.before(&name, zone, home);
+            let Some(other) = before.into_iter().find(|other| !asked.contains(other)) else { return Ok(false) };
+            if home.is_some() && self.learns_home(&other).await {
+                continue;
+            }
+            // What the watch has reported may be older than its mark.
+            let there = self.objects.record(&other).await.map_err(OperationFailure::Cluster)?;
+            if there.is_some_and(|there| self.world().contest.has_published(&name, &there, zone)) {
+                info!(object = %name, zone, "the record stays: DNSRecord {other} has published it there");
+                return Ok(true);
+            }
+            asked.insert(other);
+        }
     }
 
     async fn without_finalizer(&self, record: DnsRecord) -> Result<(), Break> {

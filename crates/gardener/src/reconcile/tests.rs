@@ -3,6 +3,8 @@
 
 #[path = "histories.rs"]
 mod histories;
+#[path = "leaving.rs"]
+mod leaving;
 #[path = "order.rs"]
 mod order;
 #[path = "refused.rs"]

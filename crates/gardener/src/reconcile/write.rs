@@ -16,12 +16,17 @@ use crate::zone::ZoneText;
 impl Reconciler {
     /// The mark of the zone that the records go into.
     pub(super) fn mark<'a>(&'a self, record: &'a DnsRecord, zone: &'a ZoneText) -> StatusMark<'a> {
-        StatusMark { reconciler: self, record, zone, leaves: false }
+        StatusMark { reconciler: self, record, zone, home: None, leaves: false }
     }
 
-    /// That of a zone that the records are taken away from.
-    pub(super) fn mark_of_former<'a>(&'a self, record: &'a DnsRecord, zone: &'a ZoneText) -> StatusMark<'a> {
-        StatusMark { leaves: true, ..self.mark(record, zone) }
+    /// That of a zone that the records are taken away from, in this project or subscription.
+    pub(super) fn mark_of_former<'a>(
+        &'a self,
+        record: &'a DnsRecord,
+        zone: &'a ZoneText,
+        home: Option<&'a str>,
+    ) -> StatusMark<'a> {
+        StatusMark { home, leaves: true, ..self.mark(record, zone) }
     }
 
     pub(super) async fn with_finalizer(&self, record: DnsRecord) -> Result<DnsRecord, Break> {
@@ -72,6 +77,8 @@ pub(super) struct StatusMark<'a> {
     reconciler: &'a Reconciler,
     record: &'a DnsRecord,
     zone: &'a ZoneText,
+    /// The project or subscription of a zone that is left.
+    home: Option<&'a str>,
     /// A zone that is left, and that is named already, is not written again: the object as it was read need not name the zone that
     /// its records are in by now.
     leaves: bool,
@@ -79,16 +86,20 @@ pub(super) struct StatusMark<'a> {
 
 #[async_trait]
 impl Mark for StatusMark<'_> {
-    async fn sending(&self) -> Result<(), OperationFailure> {
+    async fn sending(&self) -> Result<bool, OperationFailure> {
+        // Another DNSRecord may have published there since that was asked, before it was this one's turn.
+        if self.leaves && self.reconciler.stays(self.record, (&self.zone.mark, self.home)).await? {
+            return Ok(false);
+        }
         let sent = SentChanges::of_any(self.record);
         let is_marked = SentChanges::of(self.record).is_some() && self.record.known_zone() == Some(&self.zone.status);
         if sent.zones().contains(&self.zone.mark) && (self.leaves || is_marked) {
-            return Ok(());
+            return Ok(true);
         }
         let mark = sent.with(&self.zone.mark);
         let patch = status::marked(self.zone, &mark);
         match self.reconciler.status(self.record, &patch).await {
-            Ok(_) | Err(Break::Moved(_)) => Ok(()),
+            Ok(_) | Err(Break::Moved(_)) => Ok(true),
             Err(Break::Cluster(error)) => Err(OperationFailure::Cluster(error)),
         }
     }
