@@ -2,7 +2,7 @@
 //!
 //! In: the body of POST /records. Out: how many names have everything that was asked for, and the others with the reason.
 //! Everything that can be applied is applied: a bad record takes only its own name along. Where a provider takes no
-//! preconditions, the names are read right before they are changed; a name with an old side that is in several zones is read before
+//! preconditions, the names are read right before they are changed; a name whose old side may stand in several zones is read before
 //! anything is done.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,7 +140,7 @@ impl Server {
 /// The names that have to be read before it is known in which of their zones something is to be done.
 fn shared(places: &Places<'_>, bundles: &[Bundle]) -> ZoneNames {
     let mut all = ZoneNames::new();
-    for (place, names) in bundles.iter().flat_map(|bundle| places.shared(bundle)) {
+    for (place, names) in bundles.iter().flat_map(|bundle| places.names_to_read(bundle)) {
         all.entry(place).or_default().extend(names);
     }
     all

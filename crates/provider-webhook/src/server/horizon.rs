@@ -1,10 +1,10 @@
-//! Names that are in several zones (split horizon): which old side stands in which of them.
+//! Names that are in several zones (split horizon, or a zone within another): which old side stands in which of them.
 //!
 //! In: the pairs of a bundle, and what was read at these names. Out: pairs with one old side at most, which stands in its zone.
 //! A caller gets the records of all zones in one list, so it states whatever stands in any of them, and what stands in two of
 //! them twice. What must hold: each old side stands in one of the zones at least; a zone with nothing at these names
 //! bars no other; where the caller states claims, a zone without any of them, or with another claim in their place, has
-//! nothing that is the caller's.
+//! nothing that is the caller's; nor has a zone that demands a claim where none is stated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ type Sets = BTreeMap<RecordKey, RecordSet>;
 /// # Errors
 /// A zone could not be read, an old side stands nowhere, or something else stands where the new side should go.
 pub(super) fn settled(mut pairs: Pairs, shared: &ZoneNames, read: &Standing) -> Result<Pairs, Objection> {
-    let (mut stated, mut found): (Vec<RecordSet>, Vec<RecordSet>) = (Vec::new(), Vec::new());
+    let (mut stated, mut found, mut kept): (Vec<RecordSet>, Vec<RecordSet>, Vec<RecordSet>) = Default::default();
     for (place, names) in shared {
         let Some(pairs) = pairs.get_mut(place) else { continue };
         let sets = match read.get(place) {
@@ -44,6 +44,9 @@ pub(super) fn settled(mut pairs: Pairs, shared: &ZoneNames, read: &Standing) -> 
         for (key, pair) in &mut here {
             let there = sets.get(key).filter(|_| is_callers);
             stated.extend(pair.from.iter().cloned());
+            if pair.claimed_only && !is_callers {
+                kept.extend(sets.get(key).and_then(|there| meant(&pair.from, there)));
+            }
             pair.from = there.and_then(|there| meant(&pair.from, there)).into_iter().collect();
             found.extend(pair.from.iter().cloned());
             let (Some(there), Some((to, _))) = (there, &pair.to) else { continue };
@@ -56,6 +59,11 @@ pub(super) fn settled(mut pairs: Pairs, shared: &ZoneNames, read: &Standing) -> 
         }
     }
     match stated.iter().find(|old| !found.iter().any(|there| is_same(old, there))) {
+        Some(old) if kept.iter().any(|there| is_same(old, there)) => {
+            let text =
+                "stands above the zone that its name belongs to, where nothing goes without the claim that is stated";
+            Err(conflict(format!("{} {text}", old.key)))
+        }
         Some(old) => Err(conflict(format!("{} is not there in any of its zones; expected {}", old.key, old.data))),
         None => Ok(pairs),
     }
@@ -71,8 +79,11 @@ fn is_callers(here: &[(&RecordKey, &mut Pair)], sets: &Sets) -> bool {
         let new = pair.to.iter().map(|(to, _)| to);
         pair.from.iter().chain(new).any(|set| set.data == there.data)
     };
+    if claims.is_empty() {
+        return here.iter().all(|(_, pair)| !pair.claimed_only);
+    }
     let standing: Vec<bool> = claims.iter().filter_map(|(key, pair)| Some(is_known(pair, sets.get(*key)?))).collect();
-    claims.is_empty() || (!standing.is_empty() && standing.iter().all(|known| *known))
+    !standing.is_empty() && standing.iter().all(|known| *known)
 }
 
 /// The old side that stands there: at best with the same TTL, which the provider may compare.

@@ -19,6 +19,7 @@ mod adjust;
 mod ask;
 mod carry;
 mod form;
+mod former;
 mod horizon;
 mod http;
 mod pace;

@@ -24,7 +24,8 @@ use zonewright_core::{DnsName, ErrorKind, RData, RecordData, RecordKey, RecordSe
 
 use super::ask::{Ask, Bundle};
 use super::form::Form;
-use super::horizon::{Standing, ZoneNames, settled};
+use super::former::OldPlace;
+use super::horizon::{Standing, settled};
 use super::scope::ServedNames;
 use super::unstated::as_it_stands;
 use crate::convert::{decode, ttl};
@@ -59,6 +60,9 @@ pub(super) struct Pair {
     pub(super) to: Option<(RecordSet, Option<Arc<str>>)>,
     /// The new side names another zone: nothing happens in this one.
     pub(super) elsewhere: bool,
+    /// A zone below this one has the name, so that the record may be one on which that zone depends, such as its glue: nothing goes without
+    /// a claim.
+    pub(super) claimed_only: bool,
 }
 
 /// The pairs of each zone, by its position.
@@ -69,7 +73,7 @@ impl<'a> Places<'a> {
     ///
     /// # Errors
     /// There is none.
-    fn zones_of(&self, name: &DnsName) -> Result<Vec<(usize, &'a Zone)>, Objection> {
+    pub(super) fn zones_of(&self, name: &DnsName) -> Result<Vec<(usize, &'a Zone)>, Objection> {
         let zones = route(self.rule, self.zones, name);
         if !zones.is_empty() {
             let place = |zone: &'a Zone| Some((self.zones.iter().position(|known| known.key == zone.key)?, zone));
@@ -80,21 +84,7 @@ impl<'a> Places<'a> {
         Err(Objection { kind: ErrorKind::NotFound, text: format!("{name} is in no zone that is served here ({all})") })
     }
 
-    /// The names with an old side that are in several zones, by the positions of these zones: what stands there has to be read before
-    /// [`Places::groups`].
-    pub(super) fn shared(&self, bundle: &Bundle) -> ZoneNames {
-        let mut shared = ZoneNames::new();
-        let olds = sides(bundle, self.options).map(|(olds, _)| olds).unwrap_or_default();
-        for name in olds.into_iter().map(|old| old.key.name) {
-            let zones = self.zones_of(&name).unwrap_or_default();
-            for (place, _) in zones.iter().filter(|_| zones.len() > 1) {
-                shared.entry(*place).or_default().insert(name.clone());
-            }
-        }
-        shared
-    }
-
-    /// The groups of a bundle with the positions of their zones; `read` is what stands at [`Places::shared`].
+    /// The groups of a bundle with the positions of their zones; `read` is what stands at [`Places::names_to_read`].
     ///
     /// # Errors
     /// What speaks against it; nothing of it is to be done then.
@@ -114,7 +104,7 @@ impl<'a> Places<'a> {
             return Err(invalid(text));
         }
         let mut groups = Vec::new();
-        for (place, pairs) in settled(self.pairs(bundle)?, &self.shared(bundle), read)? {
+        for (place, pairs) in settled(self.pairs(bundle)?, &self.names_to_read(bundle), read)? {
             let steps = pairs.into_iter().filter_map(|(key, pair)| pair.step(&key).transpose());
             let steps = steps.collect::<Result<Vec<Step>, Objection>>()?;
             // A claim may stand beside the names of the filter, and what it stands for may not.
@@ -154,11 +144,12 @@ impl<'a> Places<'a> {
         let (olds, news) = sides(bundle, self.options)?;
         let mut pairs = Pairs::new();
         for old in olds {
-            for (place, zone) in self.zones_of(&old.key.name)? {
+            for OldPlace { place, zone, claimed_only } in self.zones_of_old(&old.key.name)? {
                 let id = old.key.set_id.clone().filter(|_| has_identifier(&old.routing, &(self.capability)(zone)));
                 let old = RecordSet { key: RecordKey { set_id: id, ..old.key.clone() }, ..old.clone() };
                 outside_the_apex(&old.key, zone)?;
                 let pair = pairs.entry(place).or_default().entry(old.key.clone()).or_default();
+                pair.claimed_only = claimed_only;
                 if !pair.from.contains(&old) {
                     pair.from.push(old);
                 }
@@ -268,7 +259,7 @@ fn outside_the_apex(key: &RecordKey, zone: &Zone) -> Result<(), Objection> {
 }
 
 /// The old sides and the new ones of a bundle.
-fn sides(bundle: &Bundle, options: &OptionReader) -> Result<(Vec<RecordSet>, Vec<Endpoint>), Objection> {
+pub(super) fn sides(bundle: &Bundle, options: &OptionReader) -> Result<(Vec<RecordSet>, Vec<Endpoint>), Objection> {
     let (mut olds, mut news) = (Vec::new(), Vec::new());
     for ask in &bundle.asks {
         let (from, to) = match ask {

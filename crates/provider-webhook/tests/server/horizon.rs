@@ -1,4 +1,5 @@
-//! A public and a private zone of one name: what is created goes to both, and what is listed can be sent back.
+//! A public and a private zone of one name, and a zone within another: what is created goes by the rule, and what is listed can be sent
+//! back.
 
 use std::sync::Arc;
 
@@ -22,32 +23,35 @@ const IDS: [&str; 2] = ["a-public", "b-private"];
 /// The other way round: the private zone is the first.
 const TURNED: [&str; 2] = ["b-public", "a-private"];
 
-/// Two servers with one zone each, as the zones of one account: a public one and a private one.
+/// Two servers with one zone each, as the zones of one account.
 struct Account {
-    zones: [Arc<Local>; 2],
-    ids: [&'static str; 2],
+    zones: [(Zone, Arc<Local>); 2],
+    rule: ZoneRule,
 }
 
 fn apex() -> DnsName {
     DnsName::parse("example.test").unwrap()
 }
 
+fn zone(id: &str, name: &str, visibility: Visibility) -> Zone {
+    Zone { visibility, ..Zone::new(&InstanceId::from("i"), id, DnsName::parse(name).unwrap()) }
+}
+
 impl Account {
     fn of(&self, zone: &Zone) -> &Local {
-        let place = self.ids.iter().position(|id| *id == zone.key.zone.as_str()).unwrap();
-        &self.zones[place]
+        let (_, server) = self.zones.iter().find(|(known, _)| known.key == zone.key).unwrap();
+        server
     }
 }
 
 #[async_trait]
 impl Provider for Account {
     fn capability(&self, zone: Option<&Zone>) -> Capability {
-        Capability { zone_rule: ZoneRule::AllPrivateLongestPublic, ..self.zones[0].capability(zone) }
+        Capability { zone_rule: self.rule, ..self.zones[0].1.capability(zone) }
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {
-        let zone = |id: &str, visibility| Zone { visibility, ..Zone::new(&InstanceId::from("i"), id, apex()) };
-        Ok(vec![zone(self.ids[0], Visibility::Public), zone(self.ids[1], Visibility::Private)])
+        Ok(self.zones.iter().map(|(zone, _)| zone.clone()).collect())
     }
 
     async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
@@ -77,14 +81,23 @@ impl Provider for Account {
 
 struct Site {
     served: Served,
-    zones: [Arc<Local>; 2],
+    zones: [(Zone, Arc<Local>); 2],
 }
 
 impl Site {
+    /// A public zone and a private one of one name.
     async fn start(ids: [&'static str; 2]) -> Self {
-        let local = || async { Local::start(LocalConfig::with_zones(["example.test"]).unwrap()).await.unwrap() };
-        let zones = [local().await, local().await];
-        let account = Account { zones: zones.clone(), ids };
+        let zones =
+            [zone(ids[0], "example.test", Visibility::Public), zone(ids[1], "example.test", Visibility::Private)];
+        Self::of(zones, ZoneRule::AllPrivateLongestPublic).await
+    }
+
+    async fn of(zones: [Zone; 2], rule: ZoneRule) -> Self {
+        let [one, two] = zones;
+        let local = async |zone: &Zone| Local::start(LocalConfig::with_zones([zone.name.as_str()]).unwrap()).await;
+        let (first, second) = (local(&one).await.unwrap(), local(&two).await.unwrap());
+        let zones = [(one, first), (two, second)];
+        let account = Account { zones: zones.clone(), rule };
         Self { served: Served::start(Arc::new(account), OptionTable::NONE.into()).await, zones }
     }
 
@@ -92,24 +105,24 @@ impl Site {
         self.served.ask("POST", "/records", &body.to_string()).await
     }
 
-    /// What is listed below the apex.
+    /// What is listed below the apexes.
     async fn listed(&self) -> Vec<Value> {
         let listed = self.served.ask("GET", "/records", "").await.json();
-        let listed = listed.as_array().unwrap().iter();
-        listed.filter(|endpoint| endpoint["dnsName"] != "example.test").cloned().collect()
+        let is_apex = |endpoint: &Value| self.zones.iter().any(|(zone, _)| endpoint["dnsName"] == zone.name.as_str());
+        listed.as_array().unwrap().iter().filter(|endpoint| !is_apex(endpoint)).cloned().collect()
     }
 
-    /// What stands below the apex in the public zone, and in the private one.
+    /// What stands below the apex in the first zone, and in the second one.
     fn stands(&self) -> [Vec<String>; 2] {
-        let lines = |local: &Local| {
-            let sets = local.dump(&apex()).unwrap();
-            sets.iter().filter(|set| set.key.name != apex()).map(ToString::to_string).collect()
-        };
-        [lines(&self.zones[0]), lines(&self.zones[1])]
+        self.zones.each_ref().map(|(zone, local)| {
+            let sets = local.dump(&zone.name).unwrap();
+            sets.iter().filter(|set| set.key.name != zone.name).map(ToString::to_string).collect()
+        })
     }
 
     fn holds(&self, place: usize, line: &str) {
-        self.zones[place].insert(&apex(), set(line)).unwrap();
+        let (zone, local) = &self.zones[place];
+        local.insert(&zone.name, set(line)).unwrap();
     }
 }
 
@@ -202,7 +215,7 @@ async fn an_equal_record_without_the_stated_claim_stays() {
             DnsName::parse("a-a.example.test").unwrap(),
             zonewright_core::RecordType::Txt,
         );
-        site.zones[1].remove(&apex(), &claims).unwrap();
+        site.zones[1].1.remove(&apex(), &claims).unwrap();
         if let Some(line) = foreign {
             site.holds(1, line);
         }
@@ -223,4 +236,112 @@ async fn a_change_that_was_done_in_one_zone_is_finished_in_the_other() {
     site.holds(1, ADDRESS);
     done(&site.post(json!({"updateOld": [address("192.0.2.1")], "updateNew": [address("192.0.2.2")]})).await);
     assert_eq!(site.stands(), [["a.example.test 60 A 192.0.2.2"], ["a.example.test 60 A 192.0.2.2"]]);
+}
+
+/// An internal name, and its claim.
+const INTERNAL: [&str; 2] = [
+    "db.in.example.test A ttl=60 10.0.0.1",
+    "a-db.in.example.test TXT ttl=60 \"heritage=external-dns,external-dns/owner=me\"",
+];
+
+fn internal(target: &str) -> Value {
+    json!({"dnsName": "db.in.example.test", "recordType": "A", "targets": [target], "recordTTL": 60})
+}
+
+/// The internal name's entries of a list, the record first and its claim with whose it is, as external-dns sends them back.
+fn sent_back(mut listed: Vec<Value>) -> Vec<Value> {
+    listed.sort_by_key(|endpoint| endpoint["recordType"].to_string());
+    for claim in listed.iter_mut().filter(|endpoint| endpoint["recordType"] == "TXT") {
+        claim["labels"] = json!({"ownedRecord": "db.in.example.test"});
+    }
+    listed
+}
+
+/// A zone, and one within it: the second is private, or as public as the first.
+async fn nested(inner: Visibility) -> Site {
+    let rule = match inner {
+        Visibility::Private => ZoneRule::AllPrivateInnermostPublic,
+        Visibility::Public => ZoneRule::LongestSuffix,
+    };
+    Site::of([zone("a", "example.test", Visibility::Public), zone("b", "in.example.test", inner)], rule).await
+}
+
+/// What an older rule, or a time without the nearer zone, has left in the zone above: it is listed, and goes with what is asked for.
+#[tokio::test]
+async fn what_is_left_in_the_zone_above_goes_with_the_record() {
+    for inner in [Visibility::Private, Visibility::Public] {
+        for places in [vec![0, 1], vec![0]] {
+            let site = nested(inner).await;
+            let fill = || places.iter().for_each(|place| INTERNAL.iter().for_each(|line| site.holds(*place, line)));
+            fill();
+            let listed = sent_back(site.listed().await);
+            assert_eq!(listed.len(), 2 * places.len(), "{listed:?}");
+            done(&site.post(json!({"delete": listed})).await);
+            assert_eq!(site.stands(), [vec![], vec![] as Vec<String>], "{inner:?} {places:?}");
+
+            fill();
+            let mut old = site.listed().await;
+            old.truncate(2);
+            let old = sent_back(old);
+            let new = [internal("10.0.0.2"), old[1].clone()];
+            done(&site.post(json!({"updateOld": old, "updateNew": new})).await);
+            let [above, inside] = site.stands();
+            assert_eq!((above.len(), inside.len()), (0, 2), "{inner:?} {places:?}: {above:?} {inside:?}");
+            assert!(inside.contains(&"db.in.example.test 60 A 10.0.0.2".to_owned()), "{inside:?}");
+        }
+    }
+}
+
+/// A caller without claims: nothing depends on the public copy of a private record, but a zone on its glue in the zone above.
+#[tokio::test]
+async fn without_a_claim_nothing_goes_that_may_be_glue() {
+    let glue = "db.in.example.test 60 A 10.0.0.1".to_owned();
+    for (inner, left) in [(Visibility::Private, vec![]), (Visibility::Public, vec![glue])] {
+        let site = nested(inner).await;
+        for place in [0, 1] {
+            site.holds(place, INTERNAL[0]);
+        }
+        done(&site.post(json!({"delete": [internal("10.0.0.1")]})).await);
+        assert_eq!(site.stands(), [left.clone(), vec![]], "{inner:?}");
+        let again = site.post(json!({"delete": [internal("10.0.0.1")]})).await;
+        assert_eq!((again.status, again.refused()), (500, vec!["db.in.example.test conflict".to_owned()]));
+        assert_eq!(again.body.contains("stands above the zone"), !left.is_empty(), "{again:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_created_goes_by_the_rule_alone() {
+    for inner in [Visibility::Private, Visibility::Public] {
+        let site = nested(inner).await;
+        done(&site.post(json!({"create": [internal("10.0.0.1")]})).await);
+        assert_eq!(site.stands(), [vec![], vec!["db.in.example.test 60 A 10.0.0.1".to_owned()]]);
+    }
+}
+
+/// A zone that is copied elsewhere, claims included, and may be the one that is asked: nothing is written there, and nothing goes.
+#[tokio::test]
+async fn a_copy_of_a_zone_stays_as_it_is() {
+    let site = Site::of(IDS.map(|id| zone(id, "example.test", Visibility::Public)), ZoneRule::LongestSuffix).await;
+    for (place, line) in [0, 1].into_iter().flat_map(|place| INTERNAL.map(|line| (place, line))) {
+        site.holds(place, line);
+    }
+    let before = site.stands()[1].clone();
+    let mut old = site.listed().await;
+    old.truncate(2);
+    done(&site.post(json!({"delete": sent_back(old)})).await);
+    assert_eq!(site.stands(), [vec![], before]);
+}
+
+/// At the name of a zone that was made later: the claim has no place in that zone, and is in the zone above with the record of before.
+#[tokio::test]
+async fn what_was_at_the_name_of_a_later_zone_goes_with_its_claim() {
+    let site = nested(Visibility::Public).await;
+    let text = "\"heritage=external-dns,external-dns/owner=me\"";
+    site.holds(0, "in.example.test A ttl=60 10.0.0.1");
+    site.holds(0, &format!("a-in.example.test TXT ttl=60 {text}"));
+    let record = json!({"dnsName": "in.example.test", "recordType": "A", "targets": ["10.0.0.1"], "recordTTL": 60});
+    let its_claim = json!({"dnsName": "a-in.example.test", "recordType": "TXT", "targets": [text], "recordTTL": 60,
+        "labels": {"ownedRecord": "in.example.test"}});
+    done(&site.post(json!({"delete": [record, its_claim]})).await);
+    assert_eq!(site.stands(), [vec![], vec![] as Vec<String>]);
 }
