@@ -183,6 +183,10 @@ fn access(from: &ProviderConfig) -> AccessConfig {
 }
 
 fn select(settings: &Settings) -> Result<Select, String> {
+    let (tags, nameless) = tags(&settings.nonempty("aws-zone-tags"));
+    for said in nameless {
+        warn!("{said}");
+    }
     Ok(Select {
         private: match settings.text("aws-zone-type") {
             "public" => Some(false),
@@ -190,27 +194,30 @@ fn select(settings: &Settings) -> Result<Select, String> {
             _ => None,
         },
         ids: settings.nonempty("zone-id-filter").iter().map(|id| bare(id).to_owned()).collect(),
-        tags: tags(&settings.nonempty("aws-zone-tags")),
+        tags,
         vpcs: settings.nonempty("aws-zone-vpc").iter().map(|vpc| vpc_of(vpc)).collect::<Result<_, _>>()?,
         filter: filter(settings)?,
         match_parent: settings.bool("aws-zone-match-parent"),
     })
 }
 
-/// The tags that a zone must have, with what is demanded of their values. As in external-dns an empty value demands nothing of it, and
-/// of several values of one tag the last one counts.
-fn tags(texts: &[String]) -> BTreeMap<String, Option<String>> {
-    let mut tags = BTreeMap::new();
+/// The tags that a zone must have, with what is demanded of their values, and what the log has to say of entries that name none. As in
+/// external-dns an empty value demands nothing of it, of several values of one tag the last one counts, and an entry without a tag
+/// narrows nothing.
+fn tags(texts: &[String]) -> (BTreeMap<String, Option<String>>, Vec<String>) {
+    let (mut tags, mut nameless) = (BTreeMap::new(), Vec::new());
     for text in texts {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));
         let (key, value) = (key.trim(), value.trim());
         if key.is_empty() {
-            warn!("--aws-zone-tags={text}: no tag is named; it selects nothing");
-            continue;
+            nameless.push(text);
+        } else {
+            tags.insert(key.to_owned(), Some(value.to_owned()).filter(|value| !value.is_empty()));
         }
-        tags.insert(key.to_owned(), Some(value.to_owned()).filter(|value| !value.is_empty()));
     }
-    tags
+    let all = if tags.is_empty() { "; without another tag every zone is taken, whatever its tags" } else { "" };
+    let said = |text: &String| format!("--aws-zone-tags={text} names no tag, so it narrows nothing{all}");
+    (tags, nameless.into_iter().map(said).collect())
 }
 
 fn filter(settings: &Settings) -> Result<DomainFilter, String> {

@@ -112,6 +112,16 @@ fn tags_of_zones() {
     }
 }
 
+/// What the log says of an entry without a tag is what becomes of the zones.
+#[test]
+fn an_entry_without_a_tag_narrows_nothing_and_says_so() {
+    let said = |texts: &[&str]| tags(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>()).1;
+    let alone = "--aws-zone-tags==x names no tag, so it narrows nothing; without another tag every zone is taken, whatever its tags";
+    assert_eq!(said(&["=x"]), [alone]);
+    assert_eq!(said(&["=x", "team=web"]), ["--aws-zone-tags==x names no tag, so it narrows nothing"]);
+    assert_eq!(said(&["team", "team=web"]), [] as [&str; 0]);
+}
+
 /// It is for the role of a zone as well, and without any role it is for nothing.
 #[test]
 fn an_external_id_needs_no_role_of_the_account() {
