@@ -349,21 +349,16 @@ async fn with_missing(
             Err(problem) => {
                 let error = problem.chain();
                 warn!(zone = %id, error, "the list of zones leaves it out; it is kept until that is certain");
-                match former.iter().find(|handle| handle.zone.key.zone == id) {
-                    Some(handle) => zones.push(handle.zone.clone()),
-                    None => {
-                        let why = "the list of zones leaves it out, and it cannot be asked for";
-                        if problem.kind != ErrorKind::Unauthorized {
-                            let told = Error::new(
-                                problem.kind,
-                                "ask for a zone of an earlier process",
-                                format!("{id}: {why}"),
-                            );
-                            unsure.insert(id.clone(), told.caused_by(problem));
-                        }
-                        remembered.insert(id);
-                    }
+                if let Some(handle) = former.iter().find(|handle| handle.zone.key.zone == id) {
+                    zones.push(handle.zone.clone());
+                    continue;
                 }
+                let why = format!("{id}: the list of zones leaves it out, and it cannot be asked for");
+                let told = Error::new(problem.kind, "ask for a zone of an earlier process", why);
+                if problem.kind != ErrorKind::Unauthorized {
+                    unsure.insert(id.clone(), told.caused_by(problem));
+                }
+                remembered.insert(id);
             }
         }
     }
