@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use zonewright_core::clock::Timestamp;
 use zonewright_core::guard::{BrakeScope, Digest};
+use zonewright_core::name::DnsName;
 use zonewright_core::record::RecordKey;
 
 use crate::brake_ledger::{Hold, Windows, ZoneLoad, lasting};
@@ -48,6 +49,7 @@ struct BrakeDecision {
 /// as what an owner had lately. Room for what goes is reserved and saved before anything is sent: a process that dies again and
 /// again must not begin with an empty window each time.
 pub(crate) async fn brake(worker: &mut Worker, deletes: &RoundDeletes, before: Before) -> Passing {
+    worker.deletes.ask(deletes.asked.iter().cloned());
     let owned = owned_before(worker, deletes, before).await;
     let mut verdict = judge(worker, deletes, before.peak, owned);
     if !verdict.reserved.is_empty()
@@ -74,6 +76,7 @@ pub(crate) async fn brake(worker: &mut Worker, deletes: &RoundDeletes, before: B
     if waits {
         return passed;
     }
+    worker.deletes.judged();
     held_plan::publish(worker, kept, deletes, hold);
     passed
 }
@@ -88,6 +91,8 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, peak: usize, owned: usize) -> 
     let unsaved = worker.context.state.unsaved().is_some();
     let ready = worker.context.all_planned_for(&worker.instance.id);
     let gone = |key: &RecordKey| worker.handle.view().find(key).is_none();
+    let asked = worker.deletes.asked();
+    let asked_names: BTreeSet<&DnsName> = asked.iter().map(|key| &key.name).collect();
     worker.context.state.judge(|document, ledger| {
         let state = document.zones.entry(zone.clone()).or_default();
         state.window.trim(config.window, now);
@@ -102,7 +107,9 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, peak: usize, owned: usize) -> 
             .map(|(key, deletion)| (key.clone(), deletion.namespace.clone()))
             .collect();
         let counted: BTreeSet<RecordKey> = wanted.keys().cloned().collect();
-        let lasts = |held| lasting(held, &config, &counted, &deletes.withheld, &deletes.asked);
+        // Where it stands, another record in its place is the same wish.
+        let is_asked = |key: &RecordKey| asked.contains(key) || asked_names.contains(&key.name) && !gone(key);
+        let lasts = |held| lasting(held, &config, &counted, &deletes.withheld, is_asked);
         let former = state.held.as_ref().and_then(lasts);
         let load = ZoneLoad::new(wanted, deletes.free.len() + approved.len(), owned, peak);
         let relieved = ledger.note(&zone, &worker.instance.id, load);

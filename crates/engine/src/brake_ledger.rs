@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use zonewright_core::clock::Timestamp;
 use zonewright_core::guard::{Brake, BrakeScope, HeldPlan, Load, Window, judge, leaves_nothing};
-use zonewright_core::name::DnsName;
 use zonewright_core::record::RecordKey;
 use zonewright_core::zone::InstanceId;
 
@@ -261,9 +260,9 @@ pub(crate) fn lasting(
     brake: &Brake,
     counted: &BTreeSet<RecordKey>,
     withheld: &BTreeSet<RecordKey>,
-    asked: &BTreeSet<DnsName>,
+    is_asked: impl Fn(&RecordKey) -> bool,
 ) -> Option<Hold> {
-    let reason = plan.stays(brake, counted, withheld, asked)?;
+    let reason = plan.stays(brake, counted, withheld, is_asked)?;
     Some(Hold { scope: plan.scope, reason, floor: true })
 }
 

@@ -30,6 +30,9 @@ pub(crate) struct Deletes {
     waiting: BTreeSet<DnsName>,
     /// What was ours before the round whose counted deletes still wait for the other zones.
     before: Option<Before>,
+    /// Records that were asked for since a round was judged, where the held plan may depend on it: what came back is not planned again
+    /// with every round, as what is held is.
+    asked: BTreeSet<RecordKey>,
     /// Counted deletes of this round.
     reserved: Reserved,
     /// The hash of the held plan that this process reported.
@@ -78,6 +81,21 @@ impl Deletes {
     /// Whether the deletes of a round wait until every zone has been planned once.
     pub(crate) fn wait_for_other_zones(&mut self, before: Option<Before>) {
         self.before = before;
+    }
+
+    /// These records are asked for.
+    pub(crate) fn ask(&mut self, keys: impl IntoIterator<Item = RecordKey>) {
+        self.asked.extend(keys);
+    }
+
+    /// The records that were asked for since a round was judged.
+    pub(crate) fn asked(&self) -> &BTreeSet<RecordKey> {
+        &self.asked
+    }
+
+    /// A round was judged, and what is held since is known.
+    pub(crate) fn judged(&mut self) {
+        self.asked.clear();
     }
 
     /// Room was reserved for deletes that are about to go. Where it was before in this round, the window's word from before that

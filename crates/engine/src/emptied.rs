@@ -47,7 +47,7 @@ pub(crate) fn settle(context: &EngineContext) -> bool {
     if ended.is_empty() || !is_planned(context) {
         return false;
     }
-    for (kind, doubt) in context.state.waited_for(&context.served()) {
+    for (kind, doubt) in context.state.waited_for() {
         if doubt == FROM_THE_START {
             ended.remove(&*kind);
         }

@@ -214,7 +214,7 @@ fn gather(
     }
     skipped(worker, names, &skips);
     deletes.withhold(skips.iter().filter(|skip| is_withheld(skip)), &worker.context.desired_state().evidence);
-    deletes.asked.extend(wanted.iter().map(|key| key.name.clone()));
+    deletes.asked.extend(wanted.iter().cloned());
     let taken = deletes.take(groups);
     approvals::end_of_what_came_back(worker, names, wanted, deletes);
     taken

@@ -274,6 +274,7 @@ impl<'a> Round<'a> {
     /// round began.
     async fn brake(&mut self, complete: bool, before: Before) -> Passing {
         if !complete {
+            self.worker.deletes.ask(std::mem::take(&mut self.deletes.asked));
             self.unfinished.extend(self.deletes.names());
             return Passing::new();
         }

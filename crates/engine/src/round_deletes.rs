@@ -56,8 +56,8 @@ pub(crate) struct RoundDeletes {
     pub(crate) free: BTreeSet<RecordKey>,
     /// Deletes that wait for evidence, or for the end of a contest.
     pub(crate) withheld: BTreeSet<RecordKey>,
-    /// Names at which records are asked for, where a held plan may depend on it.
-    pub(crate) asked: BTreeSet<DnsName>,
+    /// Records that are asked for, where a held plan may depend on it.
+    pub(crate) asked: BTreeSet<RecordKey>,
     /// What the first of them waits for.
     pub(crate) doubt: Option<String>,
     /// The kinds whose views only look doubtful, and for which some of them wait.

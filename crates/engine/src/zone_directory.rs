@@ -52,6 +52,7 @@ pub(crate) async fn run(context: Arc<EngineContext>, instance: Arc<ProviderInsta
         workers: JoinSet::new(),
         running: BTreeMap::new(),
         remembered,
+        unsure_since: None,
         failures: 0,
         gone: VecDeque::new(),
         reported: Said::default(),
@@ -85,6 +86,8 @@ struct Directory {
     running: BTreeMap<ZoneKey, Running>,
     /// The zones of an earlier process, until they were asked for.
     remembered: BTreeSet<ZoneId>,
+    /// Since when the first list leaves out one of them, and it cannot be asked for.
+    unsure_since: Option<Instant>,
     /// Failures of the listing in a row.
     failures: u32,
     /// Zones that are gone, whose errors are still counted.
@@ -106,9 +109,12 @@ impl Directory {
             former.iter().map(|handle| handle.zone.key.zone.clone()).chain(self.remembered.iter().cloned()).collect();
         let remembered = self.remembered.clone();
         let (zones, unsure) = with_missing(&self.instance, zones, &former, &mut self.remembered).await;
-        if let Some(problem) = unsure.values().next().filter(|_| self.waits_for_certainty()) {
-            self.remembered = remembered;
-            return self.failed(problem.clone());
+        match unsure.values().next() {
+            Some(problem) if self.waits_for_certainty() => {
+                self.remembered = remembered;
+                return self.failed(problem.clone());
+            }
+            _ => self.unsure_since = None,
         }
         self.failures = 0;
         self.reported.forget();
@@ -144,11 +150,17 @@ impl Directory {
 
     /// Whether the first list is asked for again where it leaves out a zone of an earlier process, and it cannot be found out whether
     /// that is there: no name of it is to go to the zone above. Not for ever: the others have to be served.
-    fn waits_for_certainty(&self) -> bool {
+    fn waits_for_certainty(&mut self) -> bool {
+        let unsure = *self.unsure_since.get_or_insert_with(Instant::now);
         let listing = self.instance.listing();
-        let longest = if self.context.config.one_pass { self.context.config.start_timeout } else { CERTAINTY };
-        let waited = listing.error.as_ref().map_or(Duration::ZERO, |(_, since)| since.elapsed());
-        (!listing.tried || listing.error.is_some()) && self.instance.zone_handles().is_empty() && waited < longest
+        let is_first = (!listing.tried || listing.error.is_some()) && self.instance.zone_handles().is_empty();
+        // A pass has no more time for its list than this.
+        let (since, longest) = match &listing.error {
+            Some((_, since)) if self.context.config.one_pass => (*since, self.context.config.start_timeout),
+            None if self.context.config.one_pass => (unsure, self.context.config.start_timeout),
+            _ => (unsure, CERTAINTY),
+        };
+        is_first && since.elapsed() < longest
     }
 
     /// The handles of zones: those that there are, and new ones. `known` are the zones that were served before.
@@ -326,13 +338,15 @@ const CERTAINTY: Duration = Duration::from_mins(2);
 
 /// A list that leaves out a zone which was there before is not believed: the zone is asked for by itself. Else the names of a
 /// zone would fall to the one above it. `remembered` are the zones of an earlier process, until they were asked for; those of them that
-/// cannot be are returned with the reason, unless the credentials may not see them: then they are others' affair.
+/// cannot be for the time being are returned with the reason. Where the answer is that they cannot be seen with these credentials, or are
+/// none of this provider, it is no other the next time.
 async fn with_missing(
     instance: &ProviderInstance,
     listed: Vec<Zone>,
     former: &[Arc<ZoneHandle>],
     remembered: &mut BTreeSet<ZoneId>,
 ) -> (Vec<Zone>, BTreeMap<ZoneId, Error>) {
+    use ErrorKind::{Protocol, Throttled, Timeout, Unavailable};
     let (mut zones, mut unsure) = (listed, BTreeMap::new());
     let known = former.iter().map(|handle| handle.zone.key.zone.clone());
     let known: BTreeSet<ZoneId> = known.chain(std::mem::take(remembered)).collect();
@@ -355,7 +369,7 @@ async fn with_missing(
                 }
                 let why = format!("{id}: the list of zones leaves it out, and it cannot be asked for");
                 let told = Error::new(problem.kind, "ask for a zone of an earlier process", why);
-                if problem.kind != ErrorKind::Unauthorized {
+                if matches!(told.kind, Unavailable | Timeout | Throttled | Protocol) {
                     unsure.insert(id.clone(), told.caused_by(problem));
                 }
                 remembered.insert(id);

@@ -109,6 +109,7 @@ impl Worker {
             ("troubles", self.retries.last_attempts()),
             ("foreign_changes", self.flaps.len()),
             ("waiting", self.deletes.waiting()),
+            ("asked", self.deletes.asked().len()),
         ];
         own.into_iter().chain(self.reads.sizes()).chain(self.claims.sizes()).collect()
     }

@@ -14,7 +14,6 @@ use super::Brake;
 use crate::claim::Claim;
 use crate::clock::Timestamp;
 use crate::endpoint::KindId;
-use crate::name::DnsName;
 use crate::record::{RecordKey, RecordSet};
 
 /// So many of the deletes of a held plan are kept with their content, for people.
@@ -209,16 +208,16 @@ impl HeldPlan {
     /// Why it is still held, though it would no longer leave the owner nothing: what was made since must not let pass what was
     /// held. Not so where something of it is asked for again. One that is gone or somebody else's by now, or stays for another
     /// reason, says nothing of the others. `counted` are the deletes that are wanted, `withheld` those that wait for evidence,
-    /// `asked` the names that objects ask for.
+    /// `is_asked` says what objects ask for.
     pub fn stays(
         &self,
         brake: &Brake,
         counted: &BTreeSet<RecordKey>,
         withheld: &BTreeSet<RecordKey>,
-        asked: &BTreeSet<DnsName>,
+        is_asked: impl Fn(&RecordKey) -> bool,
     ) -> Option<String> {
         let in_force = brake.enabled && brake.owner_floor > 0 && self.floor && !counted.is_empty();
-        let is_back = |key: &RecordKey| asked.contains(&key.name) && !counted.contains(key) && !withheld.contains(key);
+        let is_back = |key: &RecordKey| !counted.contains(key) && !withheld.contains(key) && is_asked(key);
         (in_force && !self.held.keys().any(is_back)).then(|| self.reason.clone())
     }
 

@@ -97,10 +97,13 @@ impl InstanceSnapshot {
         for one in self.claimed() {
             let without = Without { snapshot: self, given_up: &given_up };
             let assigned = self.instance.registry.assign(one.zone, &one.set, &OwnershipChange::Disown, &without);
-            given_up.insert((one.zone.key.clone(), one.set.key.clone()));
+            if assigned.is_ok() {
+                given_up.insert((one.zone.key.clone(), one.set.key.clone()));
+            }
             match assigned {
                 Ok(Some(group)) => {
-                    let with = |other: &Claimed<'_>| other.set.key.name == one.set.key.name;
+                    let place = |one: &Claimed<'_>| (one.zone.key.clone(), one.set.key.name.clone());
+                    let with = |other: &Claimed<'_>| place(other) == place(&one);
                     let (with, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(with);
                     waiting = others;
                     let texts: Vec<String> =

@@ -146,10 +146,9 @@ impl State {
     }
 
     /// The doubt about kinds that some held delete waits for.
-    pub(crate) fn waited_for(&self, served: &BTreeSet<String>) -> BTreeSet<(KindId, u64)> {
+    pub(crate) fn waited_for(&self) -> BTreeSet<(KindId, u64)> {
         let inner = self.lock();
-        let zones = inner.document.zones.iter().filter(|(zone, _)| served.contains(*zone));
-        let held = zones.filter_map(|(_, state)| state.held.as_ref());
+        let held = inner.document.zones.values().filter_map(|state| state.held.as_ref());
         held.flat_map(|plan| plan.kinds.iter().map(|(kind, doubt)| (kind.clone(), *doubt))).collect()
     }
 

@@ -300,6 +300,43 @@ async fn what_is_held_stays_though_one_of_it_went_another_way() {
     assert_eq!(world.sim.records().len(), 14);
 }
 
+/// 2: what comes back while no round is judged, since every zone is planned first, came back all the same: the rest is another plan.
+#[tokio::test(start_paused = true)]
+async fn what_comes_back_with_a_new_process_ends_the_hold() {
+    let world = many(13);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    assert_eq!(rest(&engine).await.held, 13);
+    engine.stop().await;
+    for i in 0..12 {
+        world.cluster.put(&format!("s{i}"), &[&format!("n{i}.example A 192.0.2.1")]);
+    }
+    let engine = world.start().await;
+    assert_eq!((after(&engine, Duration::from_mins(2)).await.held, world.sim.records().len()), (0, 12));
+}
+
+/// 2: a record that is asked for in the place of one that was deleted by hand does not bring that one back.
+#[tokio::test(start_paused = true)]
+async fn another_type_at_a_name_whose_record_is_gone_ends_no_hold() {
+    let world = many(13);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    rest(&engine).await;
+    world.cluster.put("new", &["new.example A 192.0.2.1", "more.example A 192.0.2.1"]);
+    assert_eq!(rest(&engine).await.held, 13);
+    for (at, rtype) in [("n0.example", RecordType::A), ("a-n0.example", RecordType::Txt)] {
+        world.sim.remove(&RecordKey::simple(name(at), rtype));
+    }
+    rest(&engine).await;
+    world.cluster.put("other", &["n0.example AAAA 2001:db8::1"]);
+    assert_eq!((after(&engine, Duration::from_hours(2)).await.held, world.sim.records().len()), (12, 15));
+    // In the place of one that stands it does.
+    world.cluster.put("s1", &["n1.example CNAME q.test"]);
+    assert_eq!((rest(&engine).await.held, world.sim.records().len()), (0, 4));
+}
+
 /// 2: a trickle is a mass delete too, also over a restart.
 #[tokio::test(start_paused = true)]
 async fn a_trickle_is_stopped_by_the_window() {
