@@ -1,8 +1,10 @@
 //! Two zones of one name (split horizon): a claim in one gives no right in the other.
 
+use zonewright_core::DnsName;
 use zonewright_core::change::Outcome;
 use zonewright_core::claim::Ownership;
 use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, OwnershipChange};
+use zonewright_fakes::dynamodb::Fault;
 
 use crate::support::*;
 
@@ -63,6 +65,49 @@ async fn writes_in_both_zones_at_once_do_not_undo_each_other() {
     registry.commit(&zones.zone("private"), &[private], &[Outcome::Applied]).await.unwrap();
     registry.commit(&zones.zone("public"), &[public], &[Outcome::Applied]).await.unwrap();
     assert_eq!(zones_label(&service), ["private public"]);
+}
+
+/// What one zone could not write down is older than what the other wrote since: it is not written after that.
+#[tokio::test]
+async fn what_is_owed_to_a_row_is_not_written_over_a_later_word() {
+    let service = service();
+    let registry = loaded(&service, "me").await;
+    let mut zones = Zones::new(&["public", "private"]);
+    let public = zones.open(&registry, "public", create(WWW)).await.unwrap();
+    let private = zones.open(&registry, "private", create(OTHER)).await.unwrap();
+    zones.apply("public", &public);
+    service.fail("BatchExecuteStatement", Fault::Throttled, usize::MAX);
+    registry.commit(&zones.zone("public"), &[public], &[Outcome::Applied]).await.unwrap_err();
+    service.fail("BatchExecuteStatement", Fault::Throttled, 0);
+    // Somebody had made that record by hand.
+    registry.commit(&zones.zone("private"), &[private], &[refused()]).await.unwrap();
+    zones.put("private", set(OTHER));
+    registry.load().await.unwrap();
+    assert_eq!(zones_label(&service), ["public"]);
+    assert!(zones.is_ours(&registry, "public", WWW) && !zones.is_ours(&registry, "private", OTHER));
+}
+
+/// A row that somebody takes while its record is written: the name is planned again, and its object told.
+#[tokio::test]
+async fn a_row_that_is_taken_while_its_record_is_written_is_told() {
+    for taken in [true, false] {
+        let service = service();
+        let registry = loaded(&service, "me").await;
+        let mut zones = Zones::new(&["public"]);
+        registry.resync(&zones.zone("public"), &zones.contents("public"), true).await.unwrap();
+        let group = zones.open(&registry, "public", create(WWW)).await.unwrap();
+        zones.apply("public", &group);
+        if taken {
+            service.put(TABLE, row("www.example#A#", "other"));
+        } else {
+            service.remove(TABLE, "www.example#A#");
+        }
+        registry.commit(&zones.zone("public"), &[group], &[Outcome::Applied]).await.unwrap();
+        let changes = registry.resync(&zones.zone("public"), &zones.contents("public"), true).await.unwrap();
+        let names: Vec<&str> = changes.contested.iter().map(DnsName::as_str).collect();
+        assert_eq!((names, changes.names.len()), (vec!["www.example"], 1), "taken: {taken}");
+        assert!(!zones.is_ours(&registry, "public", WWW));
+    }
 }
 
 #[tokio::test]
