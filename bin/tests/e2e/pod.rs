@@ -120,9 +120,12 @@ fn state_and_journal_are_in_configmaps_of_the_pods_namespace() {
     let daemon = line.start();
     daemon.measures(HELD, 25.0);
     let path = format!("{CONFIGMAPS}/zonewright-e2e");
-    let mut state = kube.get(&path).expect_success();
-    state["metadata"]["annotations"] = serde_json::json!({ "zonewright.dev/approve": hash });
-    kube.put(&path, &state).expect_success();
+    // The daemon writes the object, too.
+    until("the annotation", LATER, || {
+        let mut state = kube.get(&path).expect_success();
+        state["metadata"]["annotations"] = serde_json::json!({ "zonewright.dev/approve": hash });
+        kube.put(&path, &state).status < 300
+    });
     until("the approved deletes", LATER, || site.ours().len() == 5);
 
     // The history is shown without the daemon, and beside it.
