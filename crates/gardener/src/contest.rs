@@ -4,8 +4,8 @@
 //! What must hold: of two objects exactly one has the name, whichever is looked at first and however often: the older one, then
 //! the one with the lesser UID; in a zone that one of them leaves the other one has it. An object that was migrated, or has found no
 //! zone yet, stands before nobody, nor does one whose zone of the same id is in another project or subscription. CNAMEs contend with
-//! addresses too: at one name only one of them can be. A record stays in a zone for an object alone whose mark names that zone: no other
-//! one is sure to take it away one day.
+//! addresses too: at one name only one of them can be. A record stays in a zone for an object alone whose mark names that zone, and that
+//! is not being deleted: no other one is sure to take it away one day.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -178,11 +178,13 @@ impl Contest {
     }
 
     /// Whether another object, as the API server has it now, asks for the name of `object` in this zone and may have published there.
-    /// Its mark says so before anything is sent; an object that only asks for the name may go without its provider being asked.
+    /// Its mark says so before anything is sent; an object that only asks for the name may go without its provider being asked, and one
+    /// that is being deleted may have left the record to this one by now.
     pub fn has_published(&self, object: &RecordName, other: &DnsRecord, zone: &str) -> bool {
         let (Some(me), Some(asked)) = (self.claimants.get(object), Claimant::of(other)) else { return false };
         let marks = SentChanges::of_any(other);
-        me.contends_with(&asked) && asked.is_in(zone, None) && marks.zones().iter().any(|one| is_marked(one, zone))
+        let is_there = asked.is_in(zone, None) && !other.is_deleting();
+        me.contends_with(&asked) && is_there && marks.zones().iter().any(|one| is_marked(one, zone))
     }
 
     /// The objects that have to look again once `object` has found its zone, or is gone.
@@ -336,6 +338,10 @@ mod tests {
         check(line, ("", "g/z"), Some(&[&id("one")]), &id("ONE"), true);
         check(line, ("", "g/z"), Some(&[&id("one")]), "g/z", true);
         check(line, ("", "g/z"), Some(&[&id("one")]), &id("two"), false);
+        let mut going = crate::testing::record(line);
+        going.status.zone = Some("Z".to_owned());
+        going.metadata.deletion_timestamp = Some("2026-01-31T13:00:00Z".to_owned());
+        assert!(!contest.has_published(&object("old"), &going, "Z"), "it goes, too");
     }
 
     #[test]

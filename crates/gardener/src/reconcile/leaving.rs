@@ -8,6 +8,7 @@ use zonewright_core::testing::set;
 use super::seed::Seed;
 use super::{Arc, LINE, SHOWN};
 use crate::sent::SentChanges;
+use crate::testing::Upset;
 
 const BOTH: &[&str] = &["example.com", "com"];
 /// What the other object asks for.
@@ -120,4 +121,34 @@ async fn what_is_published_in_a_zone_while_it_is_left_stays() {
     seed.settles().await;
     assert!(seed.is_done("a") && seed.is_done("b"));
     assert_eq!(seed.script.shown(), [SHOWN, OTHER_SHOWN]);
+}
+
+/// The younger one is deleted and leaves the record to the older one, which leaves the zone before the younger one is gone.
+#[tokio::test(start_paused = true)]
+async fn of_two_that_go_neither_leaves_the_record_to_the_other() {
+    let seed = Seed::new(BOTH);
+    seed.create("a", LINE, "reconcile");
+    seed.change("a", &json!({ "spec": { "zone": "com" } }));
+    seed.create("b", OTHER, "reconcile");
+    seed.change("b", &json!({ "spec": { "zone": "example.com" } }));
+    seed.settles().await;
+    assert_eq!(seed.script.shown(), [SHOWN, OTHER_SHOWN]);
+    seed.asks("a", "reconcile", &json!({ "zone": "example.com" }));
+    assert!(seed.works().await);
+    assert_eq!(seed.script.shown(), [SHOWN], "both have published there");
+    // Its attempt is slow to write down that it is done.
+    seed.script.fuse.plan(|what| (what == "Delete Succeeded").then_some(Upset::Killed));
+    seed.deletes("b");
+    assert!(!seed.works().await);
+    seed.script.fuse.calm();
+    assert_eq!(seed.script.shown(), [SHOWN], "it is left to the older one");
+    seed.asks("a", "reconcile", &json!({ "zone": "com" }));
+    assert!(seed.works().await);
+    seed.api.change(&Seed::name("b"), PatchTarget::Object, &json!({ "metadata": { "finalizers": [] } })).unwrap();
+    assert!(seed.is_gone("b") && seed.is_done("a"));
+    assert_eq!(seed.script.shown(), [SHOWN], "in the zone that it moved to, and nowhere else");
+    seed.deletes("a");
+    seed.reconciler.world().gone(&Seed::name("b"));
+    seed.settles().await;
+    assert!(seed.is_gone("a") && seed.script.shown().is_empty(), "{:?}", seed.script.shown());
 }

@@ -1,9 +1,9 @@
 //! Deletion: the records go, then the finalizer.
 //!
 //! What must hold: the provider is asked wherever changes may ever have been sent; a record that another DNSRecord has published
-//! stays, and none for one that only asks for it; a zone that was sent to is asked for where it is, wherever the present spec leads; where the service says that it is gone
-//! there is nothing left to take away, and where it refuses the credentials it says nothing of the sort; a shoot that is forced to go
-//! is not held up by its provider, and no object by a zone that its owner gives up.
+//! stays, and none for one that only asks for it, or that goes as well; a zone that was sent to is asked for where it is, wherever the
+//! present spec leads; where the service says that it is gone there is nothing left to take away, and where it refuses the credentials it
+//! says nothing of the sort; a shoot that is forced to go is not held up by its provider, and no object by a zone that its owner gives up.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -152,7 +152,8 @@ impl Reconciler {
     }
 
     /// Whether the records stay in a zone, as the mark has it: another DNSRecord that has the name there has published it, and takes it
-    /// away when it goes. One that only asks for it may never publish, and knows of nothing to be taken away then.
+    /// away when it goes. One that only asks for it may never publish, and knows of nothing to be taken away then; one that is being deleted
+    /// may have found that the record stays for this object. Where both take it away, the second finds nothing.
     pub(super) async fn stays(
         &self,
         record: &DnsRecord,
