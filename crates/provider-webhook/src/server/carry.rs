@@ -3,12 +3,12 @@
 //! In: the body of POST /records. Out: how many names have everything that was asked for, and the others with the reason.
 //! Everything that can be applied is applied: a bad record takes only its own name along. Where a provider takes no
 //! preconditions, the names are read right before they are changed; a name whose old side may stand in several zones is read before
-//! anything is done.
+//! anything is done. What moves to another zone is brought there first: where that is not accepted, the old record stays.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tracing::{info, warn};
-use zonewright_core::change::{Group, Outcome, Precondition};
+use zonewright_core::change::{Change, Group, Outcome, Precondition};
 use zonewright_core::provider::{Listing, Read};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, Result, Zone};
 
@@ -24,8 +24,11 @@ const OPERATION: &str = "apply changes";
 /// A group on its way: the position of its bundle, and the group.
 type Sent = (usize, Group);
 
-/// What is to be done by the position of the zone, and for each bundle what already speaks against it.
-type ZonePlans = (BTreeMap<usize, Vec<Sent>>, Vec<Option<Refusal>>);
+/// What is to be done, in this order, and for each bundle what already speaks against it.
+type ZonePlans = (BTreeMap<Turn, Vec<Sent>>, Vec<Option<Refusal>>);
+
+/// Whether the other groups of their bundles go first, and the position of the zone.
+type Turn = (bool, usize);
 
 impl Server {
     /// Carries a request out.
@@ -39,7 +42,7 @@ impl Server {
         let read = self.standing(&zones, names).await;
         let (work, mut refused) = self.with_places(&zones, |places| sorted(places, &bundles, &read));
         let mut begun: BTreeSet<usize> = BTreeSet::new();
-        for (place, mut sent) in work {
+        for ((_, place), mut sent) in work {
             let Some(zone) = zones.get(place) else { continue };
             // What failed in one zone is not tried in the next.
             sent.retain(|(at, _)| refused.get(*at).is_some_and(Option::is_none));
@@ -151,11 +154,24 @@ fn sorted(places: &Places<'_>, bundles: &[Bundle], read: &Standing) -> ZonePlans
     for (at, bundle) in bundles.iter().enumerate() {
         let groups = places.groups(bundle, read);
         refused.push(groups.as_ref().err().map(|objection| objected(bundle, objection)));
-        for (place, group) in groups.unwrap_or_default() {
-            work.entry(place).or_default().push((at, group));
+        let groups = groups.unwrap_or_default();
+        let waiting: Vec<bool> = groups.iter().map(|(place, _)| waits(*place, &groups)).collect();
+        for (waits, (place, group)) in waiting.into_iter().zip(groups) {
+            work.entry((waits, place)).or_default().push((at, group));
         }
     }
     (work, refused)
+}
+
+/// Whether a zone's group of a bundle goes after those of the other zones, because it takes away what they bring: it has nothing new while
+/// they have, or nothing new at a name at which they have.
+fn waits(place: usize, groups: &[(usize, Group)]) -> bool {
+    let names = |own: bool, side: fn(&Change) -> Option<&RecordSet>| -> BTreeSet<&DnsName> {
+        let groups = groups.iter().filter(|(at, _)| (*at == place) == own);
+        groups.flat_map(|(_, group)| group.changes()).filter_map(side).map(|set| &set.key.name).collect()
+    };
+    let (old, new, elsewhere) = (names(true, Change::from), names(true, Change::to), names(false, Change::to));
+    if new.is_empty() { !elsewhere.is_empty() } else { old.difference(&new).any(|name| elsewhere.contains(*name)) }
 }
 
 fn name_of(condition: &Precondition) -> &DnsName {

@@ -3,8 +3,9 @@
 //! In: the zones, and a bundle. Out: for each old side the zones to look into, and the names to be read there before anything is done.
 //! A record that was written before a nearer zone was made, or by another rule of zones, stands there still; the list of records has it,
 //! so a caller asks for its end. What must hold: new sides go by the rule alone; where a nearer zone of the same visibility may depend on
-//! a record (its glue is an address record in both zones), nothing goes without a claim; of two zones of one name and visibility, which
-//! are copies of each other, the one that the rule leaves out stays as it is.
+//! a record (its glue is an address record in both zones), nothing goes without a claim; at the apex of the nearer zone, whose claim
+//! external-dns puts into the zone above, nothing of the upper zone goes while the nearer one has such a record too; of two zones of one
+//! name and visibility, which are copies of each other, the one that the rule leaves out stays as it is.
 
 use zonewright_core::{DnsName, Zone};
 
@@ -19,6 +20,8 @@ pub(super) struct OldPlace<'a> {
     pub(super) zone: &'a Zone,
     /// As in [`super::place::Pair`].
     pub(super) claimed_only: bool,
+    /// As in [`super::place::Pair`].
+    pub(super) apex_of: Vec<usize>,
 }
 
 impl<'a> Places<'a> {
@@ -28,18 +31,21 @@ impl<'a> Places<'a> {
     /// There is none.
     pub(super) fn zones_of_old(&self, name: &DnsName) -> Result<Vec<OldPlace<'a>>, Objection> {
         let by_rule = self.zones_of(name)?;
-        let covering = || self.zones.iter().enumerate().filter(|(_, zone)| name.is_within(&zone.name));
-        let old_place = |(place, zone): (usize, &'a Zone)| {
-            if by_rule.iter().any(|(known, _)| *known == place) {
-                return Some(OldPlace { place, zone, claimed_only: false });
+        let is_by_rule = |place: usize| by_rule.iter().any(|(known, _)| *known == place);
+        let is_copy = |zone: &Zone| by_rule.iter().any(|(_, known)| is_alike(known, zone) && known.name == zone.name);
+        let covering = self.zones.iter().enumerate().filter(|(_, zone)| name.is_within(&zone.name));
+        let kept: Vec<(usize, &'a Zone)> =
+            covering.filter(|(place, zone)| is_by_rule(*place) || !is_copy(zone)).collect();
+        let old_place = |&(place, zone): &(usize, &'a Zone)| {
+            if is_by_rule(place) {
+                return OldPlace { place, zone, claimed_only: false, apex_of: Vec::new() };
             }
-            let is_copy = by_rule.iter().any(|(_, known)| is_alike(known, zone) && known.name == zone.name);
-            let is_above =
-                |(_, near): (usize, &Zone)| is_alike(near, zone) && near.name.label_count() > zone.name.label_count();
-            let claimed_only = covering().any(is_above);
-            (!is_copy).then_some(OldPlace { place, zone, claimed_only })
+            let is_below = |near: &Zone| is_alike(near, zone) && near.name.label_count() > zone.name.label_count();
+            let below = || kept.iter().filter(|(_, near)| is_below(near));
+            let apex_of = below().filter(|(_, near)| near.name == *name).map(|(near, _)| *near).collect();
+            OldPlace { place, zone, claimed_only: below().next().is_some(), apex_of }
         };
-        Ok(covering().filter_map(old_place).collect())
+        Ok(kept.iter().map(old_place).collect())
     }
 
     /// The names of a bundle's old sides by the positions of the zones in which they may stand, if one of them may in several: what

@@ -4,7 +4,8 @@
 //! A caller gets the records of all zones in one list, so it states whatever stands in any of them, and what stands in two of
 //! them twice. What must hold: each old side stands in one of the zones at least; a zone with nothing at these names
 //! bars no other; where the caller states claims, a zone without any of them, or with another claim in their place, has
-//! nothing that is the caller's; nor has a zone that demands a claim where none is stated.
+//! nothing that is the caller's; nor has a zone that demands a claim where none is stated; a claim that may be that of the apex below
+//! speaks for no record of its own zone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +22,18 @@ pub(super) type Standing = BTreeMap<usize, Result<BTreeMap<RecordKey, RecordSet>
 
 type Sets = BTreeMap<RecordKey, RecordSet>;
 
+const UNCLAIMED: &str =
+    "stands above the zone that its name belongs to, where nothing goes without the claim that is stated";
+const BELOW_TOO: &str =
+    "stands above the zone of that name, which has such a record too; the claim may be for that one";
+
 /// The pairs with those old sides that stand in their zone, for the names that are in several.
 ///
 /// # Errors
 /// A zone could not be read, an old side stands nowhere, or something else stands where the new side should go.
 pub(super) fn settled(mut pairs: Pairs, shared: &ZoneNames, read: &Standing) -> Result<Pairs, Objection> {
-    let (mut stated, mut found, mut kept): (Vec<RecordSet>, Vec<RecordSet>, Vec<RecordSet>) = Default::default();
+    let (mut stated, mut found, mut kept): (Vec<RecordSet>, Vec<RecordSet>, Vec<(RecordSet, &str)>) =
+        Default::default();
     for (place, names) in shared {
         let Some(pairs) = pairs.get_mut(place) else { continue };
         let sets = match read.get(place) {
@@ -42,10 +49,15 @@ pub(super) fn settled(mut pairs: Pairs, shared: &ZoneNames, read: &Standing) -> 
             return Err(conflict(format!("{} holds {} without the claim that is stated", other.key, other.data)));
         }
         for (key, pair) in &mut here {
-            let there = sets.get(key).filter(|_| is_callers);
+            let why_kept = if pair.claimed_only && !is_callers {
+                Some(UNCLAIMED)
+            } else {
+                may_be_glue(key, pair, read).then_some(BELOW_TOO)
+            };
+            let there = sets.get(key).filter(|_| is_callers && why_kept.is_none());
             stated.extend(pair.from.iter().cloned());
-            if pair.claimed_only && !is_callers {
-                kept.extend(sets.get(key).and_then(|there| meant(&pair.from, there)));
+            if let Some(why) = why_kept {
+                kept.extend(sets.get(key).and_then(|there| meant(&pair.from, there)).map(|there| (there, why)));
             }
             pair.from = there.and_then(|there| meant(&pair.from, there)).into_iter().collect();
             found.extend(pair.from.iter().cloned());
@@ -59,20 +71,33 @@ pub(super) fn settled(mut pairs: Pairs, shared: &ZoneNames, read: &Standing) -> 
         }
     }
     match stated.iter().find(|old| !found.iter().any(|there| is_same(old, there))) {
-        Some(old) if kept.iter().any(|there| is_same(old, there)) => {
-            let text =
-                "stands above the zone that its name belongs to, where nothing goes without the claim that is stated";
-            Err(conflict(format!("{} {text}", old.key)))
-        }
-        Some(old) => Err(conflict(format!("{} is not there in any of its zones; expected {}", old.key, old.data))),
+        Some(old) => Err(match kept.iter().find(|(there, _)| is_same(old, there)) {
+            Some((_, why)) => conflict(format!("{} {why}", old.key)),
+            None => conflict(format!("{} is not there in any of its zones; expected {}", old.key, old.data)),
+        }),
         None => Ok(pairs),
     }
+}
+
+/// Whether a record at the apex of a nearer zone may be that zone's glue: the nearer zone has such a record too, or was not read. Claims
+/// are no glue, and say themselves whose they are; with a claim that stayed the record would count as the caller's next time.
+fn may_be_glue(key: &RecordKey, pair: &Pair, read: &Standing) -> bool {
+    let holds = |near: &usize| {
+        let sets = read.get(near).and_then(|read| read.as_ref().ok());
+        sets.is_none_or(|sets| sets.keys().any(|there| there.name == key.name && there.rtype == key.rtype))
+    };
+    !pair.from.iter().all(is_claim) && pair.apex_of.iter().any(holds)
+}
+
+/// Whether all that a set holds reads as ownership records; an alias holds none.
+pub(super) fn is_claim(set: &RecordSet) -> bool {
+    let records = set.data.as_records();
+    !records.is_empty() && records.iter().all(reads_as_claim)
 }
 
 /// Whether what stands in a zone can be the caller's: of the claims that are stated one stands at least, and no other claim in their
 /// place. A caller without claims says whose something is by its content alone.
 fn is_callers(here: &[(&RecordKey, &mut Pair)], sets: &Sets) -> bool {
-    let is_claim = |set: &RecordSet| set.data.as_records().iter().all(reads_as_claim);
     let claims: Vec<_> =
         here.iter().filter(|(_, pair)| !pair.from.is_empty() && pair.from.iter().all(is_claim)).collect();
     let is_known = |pair: &Pair, there: &RecordSet| {

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use tracing::warn;
 use zonewright_core::capability::Capability;
 use zonewright_core::change::{Change, Group, Step};
-use zonewright_core::claim_text::reads_as_claim;
 use zonewright_core::contend::Wanted;
 use zonewright_core::endpoint::{
     Endpoint, EndpointExtras, Labels, Note, ObjectRef, Origin, Sharing, Targets, TypeMeta, Uid,
@@ -25,7 +24,7 @@ use zonewright_core::{DnsName, ErrorKind, RData, RecordData, RecordKey, RecordSe
 use super::ask::{Ask, Bundle};
 use super::form::Form;
 use super::former::OldPlace;
-use super::horizon::{Standing, settled};
+use super::horizon::{Standing, is_claim, settled};
 use super::scope::ServedNames;
 use super::unstated::as_it_stands;
 use crate::convert::{decode, ttl};
@@ -63,6 +62,8 @@ pub(super) struct Pair {
     /// A zone below this one has the name, so that the record may be one on which that zone depends, such as its glue: nothing goes without
     /// a claim.
     pub(super) claimed_only: bool,
+    /// The positions of such zones whose apex has the name: the claim on what stands there has its place in the zone above.
+    pub(super) apex_of: Vec<usize>,
 }
 
 /// The pairs of each zone, by its position.
@@ -144,12 +145,12 @@ impl<'a> Places<'a> {
         let (olds, news) = sides(bundle, self.options)?;
         let mut pairs = Pairs::new();
         for old in olds {
-            for OldPlace { place, zone, claimed_only } in self.zones_of_old(&old.key.name)? {
+            for OldPlace { place, zone, claimed_only, apex_of } in self.zones_of_old(&old.key.name)? {
                 let id = old.key.set_id.clone().filter(|_| has_identifier(&old.routing, &(self.capability)(zone)));
                 let old = RecordSet { key: RecordKey { set_id: id, ..old.key.clone() }, ..old.clone() };
                 outside_the_apex(&old.key, zone)?;
                 let pair = pairs.entry(place).or_default().entry(old.key.clone()).or_default();
-                pair.claimed_only = claimed_only;
+                (pair.claimed_only, pair.apex_of) = (claimed_only, apex_of);
                 if !pair.from.contains(&old) {
                     pair.from.push(old);
                 }
@@ -243,7 +244,7 @@ fn outside(name: &DnsName) -> Objection {
 /// Whether all that goes and comes reads as ownership records.
 fn is_of_claims(step: &Step) -> bool {
     let mut sets = step.change.from().into_iter().chain(step.change.to());
-    sets.all(|set| set.data.as_records().iter().all(reads_as_claim))
+    sets.all(is_claim)
 }
 
 fn said(notes: Vec<Note>) -> String {

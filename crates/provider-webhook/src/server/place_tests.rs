@@ -251,6 +251,10 @@ fn nothing_outside_of_the_filter_is_changed_but_a_claim() {
         &format!(r#"{{"create":[{}]}}"#, text(claim)),
         &["test: + x.out.test TXT \"heritage=external-dns,external-dns/owner=me\""],
     );
+    // An alias holds no text that reads as a claim, and none that does not.
+    let alias = asked("A", "lb.test", "", &[("alias", "true"), ("zonewright/alias-health", "false")]);
+    let old = alias.replace("a.test", "x.out.test");
+    assert_eq!(placed(&format!(r#"{{"updateOld":[{old}],"updateNew":[{inside}]}}"#), cloud), [denied]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A public and a private zone of one name, and a zone within another: what is created goes by the rule, and what is listed can be sent
 //! back.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -27,6 +27,8 @@ const TURNED: [&str; 2] = ["b-public", "a-private"];
 struct Account {
     zones: [(Zone, Arc<Local>); 2],
     rule: ZoneRule,
+    /// What becomes of everything that is sent to the zone of this position.
+    fault: Mutex<Option<(usize, Outcome)>>,
 }
 
 fn apex() -> DnsName {
@@ -71,6 +73,10 @@ impl Provider for Account {
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        let fault = self.fault.lock().unwrap().clone();
+        if let Some((_, outcome)) = fault.filter(|(place, _)| self.zones[*place].0.key == zone.key) {
+            return groups.iter().map(|_| outcome.clone()).collect();
+        }
         self.of(zone).apply(zone, groups).await
     }
 
@@ -79,8 +85,10 @@ impl Provider for Account {
     }
 }
 
-struct Site {
+/// A server in front of two zones.
+pub(crate) struct Site {
     served: Served,
+    account: Arc<Account>,
     zones: [(Zone, Arc<Local>); 2],
 }
 
@@ -97,11 +105,17 @@ impl Site {
         let local = async |zone: &Zone| Local::start(LocalConfig::with_zones([zone.name.as_str()]).unwrap()).await;
         let (first, second) = (local(&one).await.unwrap(), local(&two).await.unwrap());
         let zones = [(one, first), (two, second)];
-        let account = Account { zones: zones.clone(), rule };
-        Self { served: Served::start(Arc::new(account), OptionTable::NONE.into()).await, zones }
+        let account = Arc::new(Account { zones: zones.clone(), rule, fault: Mutex::new(None) });
+        let served = Served::start(account.clone(), OptionTable::NONE.into()).await;
+        Self { served, account, zones }
     }
 
-    async fn post(&self, body: Value) -> Answer {
+    /// From now on this becomes of everything that is sent to the zone of this position.
+    pub(crate) fn fails(&self, fault: Option<(usize, Outcome)>) {
+        *self.account.fault.lock().unwrap() = fault;
+    }
+
+    pub(crate) async fn post(&self, body: Value) -> Answer {
         self.served.ask("POST", "/records", &body.to_string()).await
     }
 
@@ -112,15 +126,15 @@ impl Site {
         listed.as_array().unwrap().iter().filter(|endpoint| !is_apex(endpoint)).cloned().collect()
     }
 
-    /// What stands below the apex in the first zone, and in the second one.
-    fn stands(&self) -> [Vec<String>; 2] {
+    /// What stands in the first zone, and in the second one, but for what makes them zones.
+    pub(crate) fn stands(&self) -> [Vec<String>; 2] {
         self.zones.each_ref().map(|(zone, local)| {
             let sets = local.dump(&zone.name).unwrap();
-            sets.iter().filter(|set| set.key.name != zone.name).map(ToString::to_string).collect()
+            sets.iter().filter(|set| !set.key.makes_zone(&zone.name)).map(ToString::to_string).collect()
         })
     }
 
-    fn holds(&self, place: usize, line: &str) {
+    pub(crate) fn holds(&self, place: usize, line: &str) {
         let (zone, local) = &self.zones[place];
         local.insert(&zone.name, set(line)).unwrap();
     }
@@ -137,7 +151,7 @@ fn claim(owner: &str) -> Value {
 
 const ADDRESS: &str = "a.example.test A ttl=60 192.0.2.1";
 
-fn done(answer: &Answer) {
+pub(crate) fn done(answer: &Answer) {
     assert_eq!((answer.status, answer.body.as_str()), (204, ""), "{answer:?}");
 }
 
@@ -239,12 +253,12 @@ async fn a_change_that_was_done_in_one_zone_is_finished_in_the_other() {
 }
 
 /// An internal name, and its claim.
-const INTERNAL: [&str; 2] = [
+pub(crate) const INTERNAL: [&str; 2] = [
     "db.in.example.test A ttl=60 10.0.0.1",
     "a-db.in.example.test TXT ttl=60 \"heritage=external-dns,external-dns/owner=me\"",
 ];
 
-fn internal(target: &str) -> Value {
+pub(crate) fn internal(target: &str) -> Value {
     json!({"dnsName": "db.in.example.test", "recordType": "A", "targets": [target], "recordTTL": 60})
 }
 
@@ -258,7 +272,7 @@ fn sent_back(mut listed: Vec<Value>) -> Vec<Value> {
 }
 
 /// A zone, and one within it: the second is private, or as public as the first.
-async fn nested(inner: Visibility) -> Site {
+pub(crate) async fn nested(inner: Visibility) -> Site {
     let rule = match inner {
         Visibility::Private => ZoneRule::AllPrivateInnermostPublic,
         Visibility::Public => ZoneRule::LongestSuffix,

@@ -7,6 +7,7 @@ mod common;
 
 mod changes;
 mod conformance;
+mod former;
 mod forms;
 mod horizon;
 mod route53;

@@ -123,3 +123,22 @@ async fn a_claim_that_stands_with_another_ttl_is_kept_changed_and_deleted() {
         assert_eq!(site.stands(), all(vec![]));
     }
 }
+
+/// An alias is no claim: one that is equal, without the stated claim beside it, is another writer's.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_equal_alias_without_the_stated_claim_stays() {
+    let site = Site::start(&[false, true]).await;
+    let host = "lb-1.eu-central-1.elb.amazonaws.com";
+    let alias = json!({"dnsName": "a.example.test", "recordType": "A", "targets": [host],
+        "providerSpecific": [{"name": "alias", "value": "true"}]});
+    done(&site.post(json!({"create": [alias, claim("one")]})).await);
+    let stand = || [0, 1].map(|place: usize| site.service.stands(&site.zones[place], "a.example.test.", "A"));
+    assert_eq!(stand(), [true, true]);
+    assert!(site.service.remove(&site.zones[1], "a-a.example.test.", "TXT", None).is_some());
+    let listed = site.served.ask("GET", "/records", "").await.json();
+    let listed = listed.as_array().unwrap().iter().filter(|endpoint| endpoint["dnsName"] == "a.example.test");
+    let old: Vec<Value> = listed.cloned().chain([claim("one")]).collect();
+    assert_eq!(old.len(), 3, "{old:?}");
+    done(&site.post(json!({"delete": old})).await);
+    assert_eq!(stand(), [false, true]);
+}
