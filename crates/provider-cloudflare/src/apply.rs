@@ -7,8 +7,8 @@
 //! <https://developers.cloudflare.com/api/resources/dns/subresources/records/methods/batch/>
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use tokio::time::Instant;
 use zonewright_core::capability::CnameRules;
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition, StoreStep};
 use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordKey, RecordSet, Zone};
@@ -21,7 +21,6 @@ use crate::convert::{self, RecordProperties};
 use crate::error::has_no_room;
 use crate::operation::{APPLY, WRITE_RECORDS};
 use crate::options::MIXED;
-use crate::reading::READ_HOLDS;
 use crate::records::Groups;
 use crate::wire;
 
@@ -168,11 +167,12 @@ pub(crate) fn written_twice(groups: &[Group]) -> BTreeSet<usize> {
     twice
 }
 
-/// Sends one batch, by what was read from this time on. It is not repeated where it may have been carried out, nor long after that time.
-pub(crate) async fn send(service: &Service, zone: &Zone, batch: &wire::Batch, read: Instant) -> Result<(), Failure> {
+/// Sends one batch, not later than so long from now: what was read for it is good for no longer. It is not repeated where it may have been
+/// carried out.
+pub(crate) async fn send(service: &Service, zone: &Zone, batch: &wire::Batch, time: Duration) -> Result<(), Failure> {
     let request = Request::new(zonewright_http::Method::POST, "/zones/{zone}/dns_records/batch");
     let request = request.set("zone", &zone.key.zone).json(batch).repeat(Repeat::IfNotCarriedOut);
-    let request = request.share(Share::Next).within(READ_HOLDS.saturating_sub(read.elapsed()));
+    let request = request.share(Share::Next).within(time);
     service.change(WRITE_RECORDS, &request).await
 }
 

@@ -2,11 +2,10 @@
 //!
 //! In: groups. Out: what became of each. What must hold: a batch rests on one reading, and goes soon after that began or not at all. So
 //! where the names of all groups take too long to read, those go first whose names were read in time, and the names of the rest are read
-//! after that.
+//! after that. What cannot be sent in time by itself either goes back unsent, and the rest is tried without it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tracing::warn;
 use zonewright_core::change::{Change, Group, Outcome};
@@ -15,18 +14,24 @@ use zonewright_http::{Delivery, Failure, Share};
 
 use crate::beside::Beside;
 use crate::operation::APPLY;
-use crate::reading::{READ_HOLDS, Reading};
+use crate::reading::{PastReadings, Reading, of_first_name};
 use crate::records::Groups;
 use crate::{Cloudflare, apply, convert, wire};
 
-/// So often the names of a part are read again, of as many groups as then seems right, because its batch was not sent in time.
-const READ_AGAIN: usize = 1;
+/// So often the names of a part are read again, of as many groups as then seems right, because its batch was not sent in time. The last
+/// time those of the first name are read alone.
+const READ_AGAIN: usize = 2;
+
+/// So many parts in a row may be late before nothing more of the call is sent: then it is not they that need long.
+const LATE_AT_MOST: usize = 2;
 
 /// What became of the first groups of a call.
 struct Part {
     outcomes: Vec<Outcome>,
-    /// Why nothing more is sent, where that is so.
+    /// Why its batch was not sent, or it is not known what became of it.
     failure: Option<Error>,
+    /// It was not sent because its reading was too old whenever that was tried.
+    is_late: bool,
 }
 
 impl Cloudflare {
@@ -39,21 +44,22 @@ impl Cloudflare {
             if group.changes_nothing() { Some(Outcome::Applied) } else { twice.contains(&at).then(refused) }
         };
         let mut outcomes: Vec<Option<Outcome>> = groups.iter().enumerate().map(known).collect();
-        let mut step = Duration::ZERO;
+        let (mut readings, mut late) = (PastReadings::default(), 0);
         loop {
             let open = groups.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_none());
             let waiting: Vec<&Group> = open.map(|(group, _)| group).collect();
             if waiting.is_empty() {
                 break;
             }
-            let part = match self.part(zone, &waiting, &mut step).await {
+            let part = match self.part(zone, &waiting, &mut readings).await {
                 Ok(part) => part,
                 Err(error) => return unread(&error, outcomes),
             };
             let more = part.outcomes.len() < waiting.len();
             let slots = outcomes.iter_mut().filter(|outcome| outcome.is_none());
             slots.zip(part.outcomes).for_each(|(slot, outcome)| *slot = Some(outcome));
-            if let Some(error) = part.failure {
+            late = if part.is_late { late + 1 } else { 0 };
+            if let Some(error) = part.failure.filter(|_| !part.is_late || late >= LATE_AT_MOST) {
                 return outcomes
                     .into_iter()
                     .map(|done| done.unwrap_or_else(|| Outcome::NotSent(error.clone())))
@@ -68,16 +74,18 @@ impl Cloudflare {
     }
 
     /// Carries out the first of these groups, at least one.
-    async fn part(&self, zone: &Zone, groups: &[&Group], step: &mut Duration) -> Result<Part> {
+    async fn part(&self, zone: &Zone, groups: &[&Group], readings: &mut PastReadings) -> Result<Part> {
         let total = self.zones.known(&zone.key.zone).total;
         // What is beside the records is listed before they are read: that may take a while.
         let (beside, asked) = self.beside_changed(zone, groups).await;
         let mut share = if asked { Share::Next } else { Share::Full };
         let mut again = READ_AGAIN;
+        readings.step /= 2;
         loop {
-            let reading = self.records_of(zone).first_of(groups, total, step, share).await?;
+            let groups = if again > 0 { groups } else { of_first_name(groups) };
+            let reading = self.records_of(zone).first_of(groups, total, readings, share).await?;
             let first = groups.get(..reading.groups.max(1)).unwrap_or(groups);
-            if let Some(part) = self.written(zone, first, &beside, reading, step, again > 0).await? {
+            if let Some(part) = self.written(zone, first, &beside, reading, readings, again > 0).await? {
                 return Ok(part);
             }
             (again, share) = (again.saturating_sub(1), Share::Next);
@@ -105,7 +113,7 @@ impl Cloudflare {
         groups: &[&Group],
         beside: &Beside,
         mut reading: Reading,
-        step: &mut Duration,
+        readings: &mut PastReadings,
         may_repeat: bool,
     ) -> Result<Option<Part>> {
         let mut prepared = Prepared::of(zone, groups, &reading.standing, beside);
@@ -117,18 +125,19 @@ impl Cloudflare {
         }
         let takes_away = beside.has_to_go(&of_part, &reading.standing);
         let stays = beside.take_away(&self.service, zone, &of_part, &reading.standing, hostnames).await;
-        if takes_away && reading.is_old_after(*step) {
+        if takes_away && reading.is_old_after(readings.step) {
             let total = self.zones.known(&zone.key.zone).total;
-            reading = self.records_of(zone).all_of(groups, total, step).await?;
+            reading = self.records_of(zone).all_of(groups, total, readings).await?;
             prepared = Prepared::of(zone, groups, &reading.standing, beside);
         }
         let (call, mut outcomes) = prepared.call(groups, &stays);
         let sent = match call.batch.len() {
             0 => Ok(()),
-            _ => apply::send(&self.service, zone, &call.batch, reading.since).await,
+            _ => apply::send(&self.service, zone, &call.batch, reading.rest()).await,
         };
+        let is_late = sent.as_ref().is_err_and(|failure| is_late(failure, &reading));
         // What was taken away is not seen once more.
-        if may_repeat && !takes_away && sent.as_ref().is_err_and(|failure| is_late(failure, &reading)) {
+        if may_repeat && !takes_away && is_late {
             return Ok(None);
         }
         let failure = sent.as_ref().err().filter(|failure| failure.delivery != Delivery::Refused);
@@ -145,15 +154,13 @@ impl Cloudflare {
             *outcome = Some(refused.remove(at).unwrap_or_else(|| with_beside(zone, group, &failed, has_changes)));
         }
         let outcomes = outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(unreached)).collect();
-        Ok(Some(Part { outcomes, failure }))
+        Ok(Some(Part { outcomes, failure, is_late }))
     }
 }
 
 /// Whether a batch was not sent because its reading was too old.
 fn is_late(failure: &Failure, reading: &Reading) -> bool {
-    failure.delivery == Delivery::NotSent
-        && failure.error.kind == ErrorKind::Throttled
-        && reading.since.elapsed() >= READ_HOLDS
+    failure.delivery == Delivery::NotSent && failure.error.kind == ErrorKind::Throttled && reading.rest().is_zero()
 }
 
 fn unreached() -> Outcome {

@@ -9,6 +9,7 @@ use zonewright_http::{
     StatusCode,
 };
 
+use crate::asked::Asked;
 use crate::config::Config;
 use crate::error::{explain, unsuccessful};
 use crate::operation::Operation;
@@ -96,7 +97,7 @@ impl Service {
         request: &Request,
         number: u64,
     ) -> Result<Page<T>> {
-        let (envelope, asked): (Envelope<Vec<T>>, Instant) = self.envelope(operation, request).await?;
+        let (envelope, asked): (Envelope<Vec<T>>, Asked) = self.envelope(operation, request).await?;
         let info = envelope.result_info.unwrap_or_default();
         if let Some(other) = info.page.filter(|page| *page != number) {
             let text = format!("page {number} was asked for, and page {other} was answered");
@@ -127,7 +128,7 @@ impl Service {
         Ok(self.all_since(operation, request).await?.0)
     }
 
-    /// As [`Service::all`], with the time at which the first page of that reading was asked for.
+    /// As [`Service::all`], with when the pages of that reading were asked for.
     ///
     /// # Errors
     /// As [`Service::all`].
@@ -135,7 +136,7 @@ impl Service {
         &self,
         operation: Operation,
         request: impl Fn(u64) -> Request,
-    ) -> Result<(Vec<T>, Instant)> {
+    ) -> Result<(Vec<T>, Asked)> {
         for _ in 0..READINGS {
             if let Ok(all) = self.reading(operation, &request).await? {
                 return Ok(all);
@@ -149,7 +150,7 @@ impl Service {
         &self,
         operation: Operation,
         request: impl Fn(u64) -> Request,
-    ) -> Result<Result<(Vec<T>, Instant), Moved>> {
+    ) -> Result<Result<(Vec<T>, Asked), Moved>> {
         let mut collected = Collected::new();
         for number in 1..=PAGES {
             let page = self.page(operation, &request(number), number).await?;
@@ -169,13 +170,13 @@ impl Service {
         &self,
         operation: Operation,
         request: &Request,
-    ) -> Result<(Envelope<T>, Instant), Failure> {
+    ) -> Result<(Envelope<T>, Asked), Failure> {
         let placed = |failure| self.placed(operation, failure);
         let begun = Instant::now();
         let answer = self.client.send(operation.name, request).await.map_err(placed)?;
         let envelope: Envelope<T> = self.client.read_json(operation.name, request, &answer).map_err(placed)?;
         if envelope.success {
-            return Ok((envelope, answer.sent.unwrap_or(begun)));
+            return Ok((envelope, Asked::once(answer.sent.unwrap_or(begun))));
         }
         Err(self.refused(operation, &envelope.errors))
     }

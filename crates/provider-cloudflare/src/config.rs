@@ -114,6 +114,11 @@ impl Pace {
         let requests = NonZeroU32::new(all - burst.get())?;
         Some(Rate { requests, period: Duration::from_secs(u64::from(WINDOW)), burst })
     }
+
+    /// From one request to the next, where many wait; nothing where there is no limit.
+    pub(crate) fn turn(self) -> Duration {
+        self.rate().and_then(|rate| rate.period.checked_div(rate.requests.get())).unwrap_or_default()
+    }
 }
 
 /// Checks flags before anything is built.

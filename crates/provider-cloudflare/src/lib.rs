@@ -16,6 +16,7 @@
 mod adjust;
 mod agreed;
 mod apply;
+mod asked;
 mod beside;
 mod call;
 mod client;
@@ -23,6 +24,7 @@ mod config;
 mod convert;
 mod credentials;
 mod error;
+mod families;
 mod interpret;
 mod limits;
 mod looks;
@@ -91,7 +93,7 @@ impl Cloudflare {
     /// A provider with this configuration. Asks for nothing.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] naming the flag, or the variable, proxy or file that cannot be used.
+    /// [`zonewright_core::ErrorKind::Configuration`] naming the flag, or the variable, proxy or file that cannot be used.
     pub fn new(config: &ProviderConfig) -> Result<Self> {
         let parsed = Config::parse(config, |name| std::env::var(name).ok())?;
         let service = Arc::new(Service::new(config, &parsed)?);
@@ -101,7 +103,7 @@ impl Cloudflare {
     }
 
     fn records_of<'a>(&'a self, zone: &'a Zone) -> Records<'a> {
-        Records { service: &self.service, zone, size: self.page }
+        Records { service: &self.service, zone, size: self.page, turn: self.pace.turn() }
     }
 
     /// What the zone has beside its records, asked for anew.

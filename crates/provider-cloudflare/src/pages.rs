@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use tokio::time::Instant;
 
+use crate::asked::Asked;
 use crate::wire::{Identified, PageInfo};
 
 /// One page of a list.
@@ -14,8 +15,7 @@ use crate::wire::{Identified, PageInfo};
 pub(crate) struct Page<T> {
     pub(crate) items: Vec<T>,
     pub(crate) info: PageInfo,
-    /// When it was asked for, after the wait for the turn of that.
-    pub(crate) asked: Instant,
+    pub(crate) asked: Asked,
 }
 
 impl<T> Page<T> {
@@ -43,8 +43,7 @@ pub(crate) struct Collected<T> {
     items: Vec<T>,
     ids: BTreeSet<String>,
     pages: u64,
-    /// When the first page was asked for.
-    asked: Option<Instant>,
+    asked: Option<Asked>,
     /// Items of all pages, as the first one says.
     total: Option<u64>,
 }
@@ -63,7 +62,7 @@ impl<T: Identified> Collected<T> {
             return Err(Moved);
         }
         (self.pages, self.total) = (self.pages + 1, page.info.total_count);
-        self.asked.get_or_insert(page.asked);
+        self.asked = Some(self.asked.map_or(page.asked, |asked| asked.and(page.asked)));
         for item in page.items {
             if !self.ids.insert(item.id().to_owned()) {
                 return Err(Moved);
@@ -73,17 +72,17 @@ impl<T: Identified> Collected<T> {
         Ok(())
     }
 
-    /// All items, after the last page, and when the first one was asked for: of which time they are.
+    /// All items, after the last page, and when the pages were asked for: of which time they are.
     ///
     /// # Errors
     /// There are not as many as the pages state.
-    pub(crate) fn finish(self) -> Result<(Vec<T>, Instant), Moved> {
+    pub(crate) fn finish(self) -> Result<(Vec<T>, Asked), Moved> {
         let count = u64::try_from(self.items.len()).ok();
         // One page is of one moment.
         if self.pages > 1 && self.total.is_some() && self.total != count {
             return Err(Moved);
         }
-        let asked = self.asked.unwrap_or_else(Instant::now);
+        let asked = self.asked.unwrap_or_else(|| Asked::once(Instant::now()));
         Ok((self.items, asked))
     }
 }
@@ -103,7 +102,7 @@ mod tests {
         let mut collected = Collected::new();
         for (total_count, items) in pages {
             let info = PageInfo { total_count: *total_count, ..PageInfo::default() };
-            collected.add(Page { items: items.to_vec(), info, asked: Instant::now() })?;
+            collected.add(Page { items: items.to_vec(), info, asked: Asked::once(Instant::now()) })?;
         }
         collected.finish().map(|(items, _)| items)
     }

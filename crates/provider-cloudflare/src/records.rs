@@ -3,15 +3,17 @@
 //! <https://developers.cloudflare.com/api/resources/dns/subresources/records/methods/list/>
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
 use tracing::warn;
 use zonewright_core::provider::Cursor;
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, Result, Zone};
 use zonewright_http::{Request, Share};
 
+use crate::asked::Asked;
 use crate::client::{PAGES, Service};
+use crate::families::Families;
 use crate::operation::LIST_RECORDS;
 use crate::pages::Page;
 use crate::{convert, wire};
@@ -73,8 +75,7 @@ pub(crate) struct Read {
     pub(crate) next: Option<Cursor>,
     /// Records of the whole zone.
     pub(crate) total: Option<u64>,
-    /// When its page was asked for.
-    asked: Instant,
+    asked: Asked,
 }
 
 /// The list of a zone's records.
@@ -84,6 +85,8 @@ pub(crate) struct Records<'a> {
     pub(crate) zone: &'a Zone,
     /// Records on a page, where it is said.
     pub(crate) size: Option<u64>,
+    /// From one request of the user to the next, where many wait.
+    pub(crate) turn: Duration,
 }
 
 impl Records<'_> {
@@ -163,19 +166,27 @@ impl Records<'_> {
     /// # Errors
     /// One of the answers is not whole.
     pub(crate) async fn at(&self, names: &BTreeSet<DnsName>, total: Option<u64>) -> Result<Groups> {
-        let families = families(names, &self.zone.name);
-        if self.cost_of_whole(total, families.len()).is_some() {
-            match self.whole(Share::Full).await {
-                // Its pages moved while they were read.
-                Err(error) if error.kind == ErrorKind::Conflict => {}
-                read => return Ok(of_names(read?.0, names)),
+        let mut families = Families::new(names, |name| *name == self.zone.name);
+        let (mut found, mut position, mut share, mut has_moved) = (Groups::new(), 0, Share::Full, false);
+        while let Some(family) = families.at(position) {
+            if !has_moved && self.cost_of_whole(total, families.len() - position).is_some() {
+                match self.whole(share).await {
+                    // Its pages moved while they were read.
+                    Err(error) if error.kind == ErrorKind::Conflict => has_moved = true,
+                    read => return Ok(of_names(read?.0, names)),
+                }
             }
-        }
-        let mut found = Groups::new();
-        // What was read first gets old while the rest waits behind other zones.
-        let shares = [Share::Full].into_iter().chain(std::iter::repeat(Share::Next));
-        for (family, share) in families.iter().zip(shares) {
-            found.extend(of_names(self.family(family, share).await?.0, names));
+            match self.family(family, share).await? {
+                Some((records, _)) => {
+                    found.extend(of_names(records, names));
+                    position += 1;
+                }
+                None => {
+                    families.split(position);
+                }
+            }
+            // What was read first gets old while the rest waits behind other zones.
+            share = Share::Next;
         }
         Ok(found)
     }
@@ -186,49 +197,45 @@ impl Records<'_> {
         cost.filter(|cost| u64::try_from(requests).unwrap_or(u64::MAX) > *cost)
     }
 
-    /// The records of one family of names, and when the first of them were asked for. The first request has this share; what was read by it
-    /// waits for the rest.
+    /// The records of one family of names, its shortest one first; nothing where more records end as that one than fit on a page. The first
+    /// request has this share; what was read by it waits for the rest.
     ///
     /// # Errors
     /// One of the answers is not whole.
-    pub(crate) async fn family(&self, family: &[&DnsName], share: Share) -> Result<(Groups, Instant)> {
-        let (mut found, mut since, mut share) = (Groups::new(), None, share);
-        if let [first, _, ..] = family {
-            let request = self.request(1).query("name.endswith", first.as_str()).share(share);
-            let page: Page<wire::Record> = self.service.page(LIST_RECORDS, &request, 1).await?;
-            if page.is_last(1) {
-                return Ok((self.read(page.items), page.asked));
-            }
-            (since, share) = (Some(page.asked), Share::Next);
+    pub(crate) async fn family(&self, family: &[&DnsName], share: Share) -> Result<Option<(Groups, Asked)>> {
+        let Some((ending, others)) = family.split_first() else { return Ok(None) };
+        if others.is_empty() {
+            return self.name(ending, share).await.map(Some);
         }
-        // The names end so of too many records for one page: each by itself.
-        for name in family {
-            let first = share;
-            let request = |page| {
-                let share = if page == 1 { first } else { Share::Next };
-                self.request(page).query("name.exact", name.as_str()).share(share)
-            };
-            let (records, asked) = self.service.all_since(LIST_RECORDS, request).await?;
-            found.extend(of_names(self.read(records), &BTreeSet::from([(*name).clone()])));
-            since.get_or_insert(asked);
-            share = Share::Next;
-        }
-        Ok((found, since.unwrap_or_else(Instant::now)))
+        let request = self.request(1).query("name.endswith", ending.as_str()).share(share);
+        let page: Page<wire::Record> = self.service.page(LIST_RECORDS, &request, 1).await?;
+        Ok(page.is_last(1).then(|| (self.read(page.items), page.asked)))
     }
 
-    /// All records of the zone, and when the first of them were asked for. The first request has this share; what was read by it waits for
+    /// The records at one name.
+    async fn name(&self, name: &DnsName, share: Share) -> Result<(Groups, Asked)> {
+        let request = |page| {
+            let share = if page == 1 { share } else { Share::Next };
+            self.request(page).query("name.exact", name.as_str()).share(share)
+        };
+        let (records, asked) = self.service.all_since(LIST_RECORDS, request).await?;
+        Ok((of_names(self.read(records), &BTreeSet::from([name.clone()])), asked))
+    }
+
+    /// All records of the zone, and when they were asked for. The first request has this share; what was read by it waits for
     /// the rest.
     ///
     /// # Errors
     /// As [`Records::page`].
-    pub(crate) async fn whole(&self, share: Share) -> Result<(Groups, Instant)> {
+    pub(crate) async fn whole(&self, share: Share) -> Result<(Groups, Asked)> {
         let mut read = self.page(None, share).await?;
-        let (mut all, since) = (read.groups, read.asked);
+        let (mut all, mut asked) = (read.groups, read.asked);
         while let Some(next) = &read.next {
             read = self.page(Some(next), Share::Next).await?;
             all.append(&mut read.groups);
+            asked = asked.and(read.asked);
         }
-        Ok((all, since))
+        Ok((all, asked))
     }
 
     /// Records by their keys. One that cannot be read is reported and left out: it cannot be written either, so it is nobody's here.
@@ -254,24 +261,6 @@ fn cost_of_all(total: u64, size: u64) -> u64 {
     pages.saturating_mul(2) - 1 + total / AS_LONG
 }
 
-/// Names, each with those that end as it does: a claim's name often is that of its record with a prefix. Every name ends as the apex
-/// does, so that it stands alone.
-pub(crate) fn families<'a>(names: &'a BTreeSet<DnsName>, apex: &DnsName) -> Vec<Vec<&'a DnsName>> {
-    let mut by_length: Vec<&DnsName> = names.iter().collect();
-    by_length.sort_by_key(|name| name.as_str().len());
-    let mut families: Vec<Vec<&DnsName>> = Vec::new();
-    for name in by_length {
-        let ends_so = |family: &&mut Vec<&DnsName>| {
-            family.first().is_some_and(|first| *first != apex && name.as_str().ends_with(first.as_str()))
-        };
-        match families.iter_mut().find(ends_so) {
-            Some(family) => family.push(name),
-            None => families.push(vec![name]),
-        }
-    }
-    families
-}
-
 /// The records at these names.
 pub(crate) fn of_names(mut groups: Groups, names: &BTreeSet<DnsName>) -> Groups {
     groups.retain(|key, _| names.contains(&key.name));
@@ -281,21 +270,6 @@ pub(crate) fn of_names(mut groups: Groups, names: &BTreeSet<DnsName>) -> Groups 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_one_ending_are_asked_for_together() {
-        let check = |names: &[&str], expected: &[&str]| {
-            let names = names.iter().map(|name| DnsName::parse(name).unwrap()).collect();
-            let shown = |family: Vec<&DnsName>| family.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(" ");
-            let families = families(&names, &DnsName::parse("a.test").unwrap());
-            assert_eq!(families.into_iter().map(shown).collect::<Vec<_>>(), expected);
-        };
-        check(&["www.a.test", "claims.a-www.a.test"], &["www.a.test claims.a-www.a.test"]);
-        check(&["www.a.test", "a-www.a.test", "www-claim.a.test"], &["www.a.test a-www.a.test", "www-claim.a.test"]);
-        check(&["a.test", "cname-a.test", "claims.a.test"], &["a.test", "cname-a.test", "claims.a.test"]);
-        check(&["b.a.test", "c.a.test"], &["b.a.test", "c.a.test"]);
-        check(&[], &[]);
-    }
 
     #[test]
     fn a_large_zone_is_not_read_for_a_few_names() {

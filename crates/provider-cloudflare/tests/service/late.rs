@@ -18,17 +18,17 @@ const HOLDS: Duration = Duration::from_secs(3);
 const OTHERS: usize = 24;
 
 /// Requests a second; a twelfth of those of five minutes go at once.
-fn pace(qps: i64) -> [(&'static str, FlagValue); 2] {
+pub(crate) fn pace(qps: i64) -> [(&'static str, FlagValue); 2] {
     let none = FlagValue::Duration { length: Duration::ZERO, negative: false };
     [("cloudflare-api-qps", FlagValue::Int(qps)), ("batch-change-interval", none)]
 }
 
-fn calls(service: &Service, operation: &str) -> usize {
+pub(crate) fn calls(service: &Service, operation: &str) -> usize {
     service.calls().get(operation).copied().unwrap_or_default()
 }
 
 /// Uses up what may go at once, with requests that have nothing to do with records.
-async fn use_up(provider: &Cloudflare, qps: usize) {
+pub(crate) async fn use_up(provider: &Cloudflare, qps: usize) {
     for _ in 0..qps * 25 {
         provider.zones().await.unwrap();
     }
@@ -80,14 +80,14 @@ fn others(provider: &Arc<Cloudflare>) -> JoinSet<()> {
     others
 }
 
-fn claim_of(name: &str, text: &str) -> RecordSet {
+pub(crate) fn claim_of(name: &str, text: &str) -> RecordSet {
     let mut set = named(name, "192.0.2.1");
     set.key.rtype = RecordType::Txt;
     set.data = RecordData::records([RData::parse(RecordType::Txt, &format!("\"{text}\"")).unwrap()]);
     set
 }
 
-fn applied(outcomes: &[Outcome]) {
+pub(crate) fn applied(outcomes: &[Outcome]) {
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Applied)), "{outcomes:?}");
 }
 

@@ -12,6 +12,7 @@ mod late;
 mod live;
 mod refused;
 mod requests;
+mod slow;
 mod zones;
 
 use common::form;

@@ -389,6 +389,7 @@ async fn a_change_costs_a_look_and_a_batch() {
         service.put(id(&zone), Record::new(&format!("{i}.old7.example.test"), "A", "192.0.2.1"));
     }
     assert_eq!(ask(&["old7", "claims.a-old7"]).await, (3, 1), "too many names end so");
+    assert_eq!(ask(&["old7", "1.old7", "claims.a-1.old7"]).await, (3, 2), "too many end as the first one alone");
     assert_eq!(spent(20, 20).await, (9, 1), "five pages, and where four of them go on, in place of twenty names");
     let before = service.requests();
     let none = provider.apply(&zone, &[]).await;
