@@ -57,7 +57,7 @@ struct TableState {
     /// Writes that the table did not take yet, by the key of the row; memory counts them as done.
     owed: BTreeMap<String, Write>,
     /// Why a write that was owed is given up, until whoever ends a pass hears of it.
-    given_up: Option<Error>,
+    given_up: Option<Box<Error>>,
     /// What stood before groups were opened that are not closed yet.
     before: HashMap<(ZoneKey, RecordKey), Option<Row>>,
     /// Keys that are no keys, and were reported.

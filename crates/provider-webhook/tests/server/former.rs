@@ -66,7 +66,9 @@ async fn an_old_record_above_stays_until_the_new_one_is_accepted_below() {
             faults().into_iter().flat_map(|fault| [(fault.clone(), internal("10.0.0.2")), (fault, other_type.clone())])
         {
             let site = nested(inner).await;
-            INTERNAL.iter().for_each(|line| site.holds(0, line));
+            for line in INTERNAL {
+                site.holds(0, line);
+            }
             let before = site.stands();
             let body = json!({"updateOld": [internal("10.0.0.1"), own_claim], "updateNew": [new, own_claim]});
             site.fails(Some((1, fault.clone())));
@@ -84,7 +86,9 @@ async fn an_old_record_above_stays_until_the_new_one_is_accepted_below() {
 #[tokio::test]
 async fn a_move_that_was_half_done_is_finished() {
     let site = nested(Visibility::Public).await;
-    INTERNAL.iter().for_each(|line| site.holds(0, line));
+    for line in INTERNAL {
+        site.holds(0, line);
+    }
     let own_claim = claim("a-db.in.example.test", "db.in.example.test", TEXT);
     let body = json!({"updateOld": [internal("10.0.0.1"), own_claim], "updateNew": [internal("10.0.0.2"), own_claim]});
     site.fails(Some((0, Outcome::refused(Error::new(ErrorKind::Invalid, "change records", "as planned")))));
@@ -129,7 +133,9 @@ async fn what_may_be_glue_of_the_apex_stays_with_the_claim_of_the_apex_beside_it
         let mut asked = vec![apex("10.0.0.1"), its_claim()];
         if old_claim {
             // External-dns' older form of a claim, which stands beside the record.
-            [0, 1].iter().for_each(|place| site.holds(*place, &format!("in.example.test TXT ttl=60 {TEXT}")));
+            for place in [0, 1] {
+                site.holds(place, &format!("in.example.test TXT ttl=60 {TEXT}"));
+            }
             asked.push(claim_at_apex());
         }
         done(&site.post(json!({"delete": asked})).await);

@@ -42,7 +42,7 @@ impl Book {
                     self.tell_of_loss(write, &done);
                     if let Done::Failed(problem) = done {
                         error!(row = write.key(), error = problem.chain(), "a row is not written, and stays as it was");
-                        state.given_up = Some(problem);
+                        state.given_up = Some(Box::new(problem));
                     }
                 }
             }
@@ -162,7 +162,8 @@ impl Book {
         let mut state = self.state.lock().await;
         if groups.is_empty() {
             let unpaid = self.pay_all(&mut state).await;
-            return unpaid.or(state.given_up.take()).map_or(Ok(()), Err);
+            let given_up = state.given_up.take().map(|error| *error);
+            return unpaid.or(given_up).map_or(Ok(()), Err);
         }
         let mut writes = Vec::new();
         for (group, outcome) in groups.iter().zip(outcomes) {
