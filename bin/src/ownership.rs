@@ -7,7 +7,6 @@
 mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -109,7 +108,7 @@ pub(crate) async fn run(
         out.say("dry run: nothing was done");
         return Ok(written.or_failure(shown.or_failure(ExitCode::SUCCESS)));
     }
-    if !(settings.bool("yes") || out.asks() && confirmed()) {
+    if !(settings.bool("yes") || out.is_confirmed()) {
         out.say("nothing was done: confirm with --yes or at a terminal");
         return Ok(ExitCode::from(NOT_CONFIRMED));
     }
@@ -393,15 +392,4 @@ fn warn_of_daemon(settings: &Settings, out: Printer, order: Order) {
             folder.display()
         ));
     }
-}
-
-/// The answer of a person; without a terminal there is none.
-fn confirmed() -> bool {
-    if !std::io::stdin().is_terminal() {
-        return false;
-    }
-    output::print("Go on? [y/N] ");
-    let mut answer = String::new();
-    let read = std::io::stdin().lock().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }

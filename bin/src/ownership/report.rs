@@ -1,6 +1,7 @@
 //! What an ownership command prints: sentences for people, or with `--output json` a line for the plan and one for what became of it.
 
 use std::fmt::Display;
+use std::io::{BufRead, IsTerminal};
 
 use serde::Serialize;
 use zonewright_core::catalog::Settings;
@@ -80,6 +81,17 @@ impl Printer {
     /// What a person is asked; programs say yes beforehand.
     pub(super) fn asks(self) -> bool {
         !self.json
+    }
+
+    /// The answer of a person; without a terminal there is none.
+    pub(super) fn is_confirmed(self) -> bool {
+        if !(self.asks() && std::io::stdin().is_terminal()) {
+            return false;
+        }
+        output::print("Go on? [y/N] ");
+        let mut answer = String::new();
+        let read = std::io::stdin().lock().read_line(&mut answer);
+        read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
     }
 }
 

@@ -51,8 +51,7 @@ pub(crate) fn prune(context: &EngineContext) {
         context.instances.iter().any(|instance| !instance.listing().tried || instance.listing().error.is_some());
     let now = context.clock.now();
     if !unknown {
-        let served = instances.iter().flat_map(|(_, zone_handles)| zone_handles).map(|handle| handle.label()).collect();
-        context.state.prune(&served, context.config.brake.window, now);
+        context.state.prune(&context.served(), context.config.brake.window, now);
     }
     let mut desired_state = context.desired_state();
     if desired_state.table.stale_claims_due().is_some_and(|due| due <= now) {

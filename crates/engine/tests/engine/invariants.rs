@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use zonewright_core::{RecordKey, RecordType};
-use zonewright_engine::Announcement;
+use zonewright_engine::{Announcement, Engine};
 
 use crate::sim::{Log, World, after, name, rest};
 
@@ -254,15 +254,28 @@ async fn an_outdated_plan_cannot_be_approved() {
     assert_eq!(world.sim.records().len(), 20);
 }
 
+/// So many names whose objects vanished unseen: all of their deletes are held.
+async fn all_held(count: usize) -> (World, Engine) {
+    let world = many(count);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    assert_eq!(rest(&engine).await.held, count);
+    (world, engine)
+}
+
+/// Somebody takes records away.
+fn by_hand(world: &World, records: &[(&str, RecordType)]) {
+    for (at, rtype) in records {
+        world.sim.remove(&RecordKey::simple(name(at), *rtype));
+    }
+}
+
 /// 2: what would leave an owner nothing is held until it is approved, though a record came meanwhile and something would be
 /// left.
 #[tokio::test(start_paused = true)]
 async fn what_came_meanwhile_does_not_let_go_what_is_held() {
-    let world = many(12);
-    let engine = world.start().await;
-    rest(&engine).await;
-    world.cluster.vanish_all();
-    assert_eq!(rest(&engine).await.held, 12);
+    let (world, engine) = all_held(12).await;
     world.cluster.put("new", &["new.example A 192.0.2.1"]);
     assert_eq!(rest(&engine).await.held, 12);
     engine.stop().await;
@@ -278,19 +291,14 @@ async fn what_came_meanwhile_does_not_let_go_what_is_held() {
 /// 2: one of them that is gone, or nobody's any more, is not asked for again: the others stay held.
 #[tokio::test(start_paused = true)]
 async fn what_is_held_stays_though_one_of_it_went_another_way() {
-    let world = many(13);
-    let engine = world.start().await;
-    rest(&engine).await;
-    world.cluster.vanish_all();
-    assert_eq!(rest(&engine).await.held, 13);
+    let (world, engine) = all_held(13).await;
     world.cluster.put("new", &["new.example A 192.0.2.1", "more.example A 192.0.2.1"]);
     assert_eq!(rest(&engine).await.held, 13);
     // Somebody deletes one by hand, claim and all; another one's claim goes, as `zonewright release` takes it away.
-    for (at, rtype) in
-        [("n0.example", RecordType::A), ("a-n0.example", RecordType::Txt), ("a-n1.example", RecordType::Txt)]
-    {
-        world.sim.remove(&RecordKey::simple(name(at), rtype));
-    }
+    by_hand(
+        &world,
+        &[("n0.example", RecordType::A), ("a-n0.example", RecordType::Txt), ("a-n1.example", RecordType::Txt)],
+    );
     assert_eq!(after(&engine, Duration::from_hours(2)).await.held, 11);
     assert_eq!(world.sim.records().len(), 14);
     // A new process, too.
@@ -303,11 +311,7 @@ async fn what_is_held_stays_though_one_of_it_went_another_way() {
 /// 2: what comes back while no round is judged, since every zone is planned first, came back all the same: the rest is another plan.
 #[tokio::test(start_paused = true)]
 async fn what_comes_back_with_a_new_process_ends_the_hold() {
-    let world = many(13);
-    let engine = world.start().await;
-    rest(&engine).await;
-    world.cluster.vanish_all();
-    assert_eq!(rest(&engine).await.held, 13);
+    let (world, engine) = all_held(13).await;
     engine.stop().await;
     for i in 0..12 {
         world.cluster.put(&format!("s{i}"), &[&format!("n{i}.example A 192.0.2.1")]);
@@ -319,16 +323,10 @@ async fn what_comes_back_with_a_new_process_ends_the_hold() {
 /// 2: a record that is asked for in the place of one that was deleted by hand does not bring that one back.
 #[tokio::test(start_paused = true)]
 async fn another_type_at_a_name_whose_record_is_gone_ends_no_hold() {
-    let world = many(13);
-    let engine = world.start().await;
-    rest(&engine).await;
-    world.cluster.vanish_all();
-    rest(&engine).await;
+    let (world, engine) = all_held(13).await;
     world.cluster.put("new", &["new.example A 192.0.2.1", "more.example A 192.0.2.1"]);
     assert_eq!(rest(&engine).await.held, 13);
-    for (at, rtype) in [("n0.example", RecordType::A), ("a-n0.example", RecordType::Txt)] {
-        world.sim.remove(&RecordKey::simple(name(at), rtype));
-    }
+    by_hand(&world, &[("n0.example", RecordType::A), ("a-n0.example", RecordType::Txt)]);
     rest(&engine).await;
     world.cluster.put("other", &["n0.example AAAA 2001:db8::1"]);
     assert_eq!((after(&engine, Duration::from_hours(2)).await.held, world.sim.records().len()), (12, 15));
